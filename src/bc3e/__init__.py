@@ -1,0 +1,52 @@
+"""bc3e: refine what trained classifiers say about drifted data with clusterings of it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bc3e.errors import InputError, InputTypeError
+    from bc3e.estimator import BC3E, LearnedParameters, Posterior
+    from bc3e.labels import LabelTable
+    from bc3e.model.parameters import InverseGamma, Normal
+    from bc3e.model.schedule import Progress
+
+__version__ = "0.1.0"
+
+# Names are loaded when first used: importing bc3e is cheap.
+_HOME = {
+    "BC3E": "bc3e.estimator",
+    "InputError": "bc3e.errors",
+    "InputTypeError": "bc3e.errors",
+    "InverseGamma": "bc3e.model.parameters",
+    "LabelTable": "bc3e.labels",
+    "LearnedParameters": "bc3e.estimator",
+    "Normal": "bc3e.model.parameters",
+    "Posterior": "bc3e.estimator",
+    "Progress": "bc3e.model.schedule",
+}
+
+__all__ = [
+    "BC3E",
+    "InputError",
+    "InputTypeError",
+    "InverseGamma",
+    "LabelTable",
+    "LearnedParameters",
+    "Normal",
+    "Posterior",
+    "Progress",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'bc3e' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,117 @@
+"""What the model sees of the objects: vote totals, cluster labels, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the clusters of each clustering lie in the stacked profile matrix.
+
+    Clusters of all clusterings are stacked into one axis of length
+    ``n_rows``: clustering m owns the rows ``offsets[m]`` to ``offsets[m + 1]``.
+
+    Parameters
+    ----------
+    n_clusters : tuple of int
+        Number of clusters of each clustering.
+    soft : tuple of bool
+        Whether a clustering hands over memberships instead of labels.
+    """
+
+    n_clusters: tuple[int, ...]
+    soft: tuple[bool, ...]
+
+    @property
+    def n_clusterings(self) -> int:
+        return len(self.n_clusters)
+
+    @property
+    def n_rows(self) -> int:
+        return int(sum(self.n_clusters))
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self.n_clusters, dtype=np.int64)]).astype(np.int64)
+
+    @cached_property
+    def hard_columns(self) -> NDArray[np.int64]:
+        return np.flatnonzero(~np.array(self.soft, dtype=bool)).astype(np.int64)
+
+    @cached_property
+    def soft_columns(self) -> NDArray[np.int64]:
+        return np.flatnonzero(np.array(self.soft, dtype=bool)).astype(np.int64)
+
+    @cached_property
+    def membership_offsets(self) -> NDArray[np.int64]:
+        """Where each soft clustering begins in the stacked membership columns."""
+        sizes = [self.n_clusters[m] for m in self.soft_columns]
+        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+    def split(self, stacked: FloatArray) -> list[FloatArray]:
+        """Cut a stacked (n_rows, ...) array into one block per clustering."""
+        return [stacked[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+
+    def per_row(self, values: FloatArray) -> FloatArray:
+        """Repeat one value per clustering to one value per stacked row."""
+        return np.repeat(values, np.array(self.n_clusters, dtype=np.int64), axis=0)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Objects, or label patterns that stand for many objects, as arrays.
+
+    Attributes
+    ----------
+    votes : (P, k) float64
+        Votes per class, the c of the model; a row's sum is its R1.
+    labels : (P, h) int32
+        For each hard clustering the row of the stacked profiles that the
+        object's label selects; -1 where the label is missing.
+    memberships : (P, q) float
+        Stacked memberships of the soft clusterings; a block of zeros is missing.
+    weights : (P,) float64
+        How many objects a pattern stands for, or the sum of their weights.
+    evidence_weights : (r2,) float64
+        How much a label of each clustering counts (w_m; 1 in the paper).
+    layout : Layout
+    """
+
+    votes: FloatArray
+    labels: IntArray
+    memberships: NDArray[np.floating]
+    weights: FloatArray
+    evidence_weights: FloatArray
+    layout: Layout
+
+    @property
+    def n_patterns(self) -> int:
+        return int(self.votes.shape[0])
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.votes.shape[1])
+
+    def membership_block(self, m: int) -> NDArray[np.floating]:
+        """Memberships of soft clustering m, (P, k_m)."""
+        q = int(np.searchsorted(self.layout.soft_columns, m))
+        bounds = self.layout.membership_offsets
+        return self.memberships[:, bounds[q] : bounds[q + 1]]
+
+    def assignments(self) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.floating] | IntArray]]:
+        """Each clustering as (m, present, labels or memberships of it)."""
+        for h, m in enumerate(self.layout.hard_columns):
+            column = self.labels[:, h]
+            yield int(m), column >= 0, column
+        for m in self.layout.soft_columns:
+            block = self.membership_block(int(m))
+            yield int(m), np.asarray(block.any(axis=1)), block

@@ -1,0 +1,502 @@
+"""Compiled E-step. :mod:`bc3e.model.reference` says the same in readable NumPy.
+
+State of one object: means m (of y) and e (of theta), and the precision of the
+pair (y_i, theta_i), kept as ``[[a_i + g, -g], [-g, d_i + g]]``. H has this form
+with g = 1/delta2, blends of such matrices keep it, and it avoids the
+cancellation that a 2x2 inverse would suffer when delta2 is small:
+
+    det = a d + g (a + d),  V11 = (d + g) / det,  V22 = (a + g) / det,
+    V12 = g / det,          V11 + V22 - 2 V12 = (a + d) / det.
+
+The factorized family keeps the diagonal only: V11 = 1/(a + g), V22 = 1/(d + g).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.model.compiled import kernel
+from bc3e.model.evidence import FloatArray
+
+HALVINGS = 40
+SLACK = 1e-13  # relative rounding of a surrogate; a smaller fall is noise
+UNDERFLOW = 1e-280
+
+
+@kernel
+def softmax_in_place(v: FloatArray) -> float:
+    """Overwrite v with its softmax; return its log-sum-exp."""
+    top = v[0]
+    for i in range(1, v.shape[0]):
+        top = max(top, v[i])
+    total = 0.0
+    for i in range(v.shape[0]):
+        v[i] = np.exp(v[i] - top)
+        total += v[i]
+    for i in range(v.shape[0]):
+        v[i] /= total
+    return float(top + np.log(total))
+
+
+@kernel
+def exchange(
+    e: FloatArray,
+    likelihood: FloatArray,
+    weight: FloatArray,
+    present: int,
+    s: FloatArray,
+    phi: FloatArray,
+    valued: bool,
+) -> float:
+    """Cluster evidence of one object: fills phi and s = sum_m w_m phi_m.
+
+    Returns sum_m w_m log sum_i exp(e_i) likelihood[m, i] if ``valued``, else 0.
+    exp(e) is taken once for all clusterings (in the last row of phi);
+    logarithms are used only where that underflows.
+    """
+    k = e.shape[0]
+    x = phi[phi.shape[0] - 1]
+    shift = e[0]
+    for i in range(1, k):
+        shift = max(shift, e[i])
+    for i in range(k):
+        x[i] = np.exp(e[i] - shift)
+        s[i] = 0.0
+    value = 0.0
+    for m in range(present):
+        total = 0.0
+        for i in range(k):
+            phi[m, i] = x[i] * likelihood[m, i]
+            total += phi[m, i]
+        if total > UNDERFLOW:
+            for i in range(k):
+                phi[m, i] /= total
+            if valued:
+                value += weight[m] * (shift + np.log(total))
+        else:
+            for i in range(k):
+                phi[m, i] = e[i] + np.log(likelihood[m, i])
+            value += weight[m] * softmax_in_place(phi[m])
+        for i in range(k):
+            s[i] += weight[m] * phi[m, i]
+    return value
+
+
+@kernel
+def local_terms(
+    c: FloatArray,
+    r1: float,
+    r2: float,
+    m: FloatArray,
+    e: FloatArray,
+    a: FloatArray,
+    d: FloatArray,
+    g: float,
+    mu: FloatArray,
+    inv_sigma2: FloatArray,
+    inv_delta2: float,
+    structured: bool,
+    p: FloatArray,
+    t: FloatArray,
+) -> float:
+    """Every term of the bound that needs no cluster label and varies with the state.
+
+    Also fills p = softmax(m + V11/2) and t = softmax(e + V22/2).
+    """
+    value = 0.0
+    for i in range(m.shape[0]):
+        if structured:
+            det = a[i] * d[i] + g * (a[i] + d[i])
+            v11 = (d[i] + g) / det
+            v22 = (a[i] + g) / det
+            spread = (a[i] + d[i]) / det
+        else:
+            det = (a[i] + g) * (d[i] + g)
+            v11 = 1.0 / (a[i] + g)
+            v22 = 1.0 / (d[i] + g)
+            spread = v11 + v22
+        off = m[i] - mu[i]
+        gap = e[i] - m[i]
+        value += (
+            c[i] * m[i]
+            - 0.5 * (v11 + off * off) * inv_sigma2[i]
+            - 0.5 * (spread + gap * gap) * inv_delta2
+            - 0.5 * np.log(det)
+        )
+        p[i] = m[i] + 0.5 * v11
+        t[i] = e[i] + 0.5 * v22
+    lse_p = softmax_in_place(p)
+    lse_t = softmax_in_place(t)
+    return value - r1 * lse_p - r2 * lse_t
+
+
+@kernel
+def natural_step(
+    c: FloatArray,
+    r1: float,
+    s: FloatArray,
+    r2: float,
+    m: FloatArray,
+    e: FloatArray,
+    a: FloatArray,
+    d: FloatArray,
+    g: float,
+    mu: FloatArray,
+    inv_sigma2: FloatArray,
+    inv_delta2: float,
+    structured: bool,
+    base: float,
+    work: FloatArray,
+) -> tuple[float, float, float]:
+    """One safeguarded natural-gradient step of one object, in place.
+
+    ``work`` is (8, k) scratch whose first two rows hold p and t of the state on
+    entry and on return; ``base`` is :func:`local_terms` of the state on entry.
+    Returns the new g, the new base and the size of the step taken.
+    """
+    k = m.shape[0]
+    p, t = work[0], work[1]
+    step_m, step_e, new_m, new_e, new_a, new_d = (
+        work[2],
+        work[3],
+        work[4],
+        work[5],
+        work[6],
+        work[7],
+    )
+    size = abs(inv_delta2 - g) / inv_delta2
+    before = base
+    for i in range(k):
+        target_a = inv_sigma2[i] + r1 * p[i]
+        target_d = r2 * t[i]
+        gap = m[i] - e[i]
+        u1 = c[i] - r1 * p[i] - (m[i] - mu[i]) * inv_sigma2[i]
+        u2 = s[i] - r2 * t[i]
+        det = target_a * target_d + inv_delta2 * (target_a + target_d)
+        step_m[i] = ((target_d + inv_delta2) * u1 + inv_delta2 * u2 - inv_delta2 * target_d * gap) / det
+        step_e[i] = ((target_a + inv_delta2) * u2 + inv_delta2 * u1 + inv_delta2 * target_a * gap) / det
+        new_a[i] = target_a
+        new_d[i] = target_d
+        size = max(size, abs(step_m[i]), abs(step_e[i]))
+        size = max(size, abs(target_a - a[i]) / target_a, abs(target_d - d[i]) / (target_d + 1e-3))
+        before += s[i] * e[i]
+    slack = SLACK * (abs(before) + r1 + r2 + k)
+    tau = 1.0
+    for _ in range(HALVINGS):
+        for i in range(k):
+            new_m[i] = m[i] + tau * step_m[i]
+            new_e[i] = e[i] + tau * step_e[i]
+        if tau < 1.0:  # blend towards the target H; new_a and new_d hold a half-way point
+            for i in range(k):
+                new_a[i] = 0.5 * (a[i] + new_a[i])
+                new_d[i] = 0.5 * (d[i] + new_d[i])
+        new_g = (1.0 - tau) * g + tau * inv_delta2
+        new_base = local_terms(
+            c, r1, r2, new_m, new_e, new_a, new_d, new_g, mu, inv_sigma2, inv_delta2, structured, p, t
+        )
+        after = new_base
+        for i in range(k):
+            after += s[i] * new_e[i]
+        if after >= before - slack:
+            for i in range(k):
+                m[i] = new_m[i]
+                e[i] = new_e[i]
+                a[i] = new_a[i]
+                d[i] = new_d[i]
+            return new_g, new_base, tau * size
+        tau *= 0.5
+    # No ascent within rounding: the state stays, p and t are made its own again.
+    base = local_terms(c, r1, r2, m, e, a, d, g, mu, inv_sigma2, inv_delta2, structured, p, t)
+    return g, base, 0.0
+
+
+@kernel
+def gather(
+    row: int,
+    labels: NDArray[np.int32],
+    hard_weight: FloatArray,
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    soft_weight: FloatArray,
+    profiles: FloatArray,
+    log_profiles: FloatArray,
+    likelihood: FloatArray,
+    weight: FloatArray,
+    source: NDArray[np.int64],
+) -> int:
+    """Likelihood of an object's cluster labels per class; returns how many are present.
+
+    ``source[n]`` remembers where row n of ``likelihood`` came from: a row of the
+    profiles for a label, or -1 - q for soft clustering q.
+    """
+    k = profiles.shape[1]
+    present = 0
+    for h in range(labels.shape[1]):
+        at = labels[row, h]
+        if at >= 0:
+            for i in range(k):
+                likelihood[present, i] = profiles[at, i]
+            weight[present] = hard_weight[h]
+            source[present] = at
+            present += 1
+    for q in range(soft_row.shape[0]):
+        mass = 0.0
+        for i in range(k):
+            likelihood[present, i] = 0.0
+        for j in range(soft_start[q + 1] - soft_start[q]):
+            w = float(memberships[row, soft_start[q] + j])
+            if w > 0.0:
+                mass += w
+                for i in range(k):
+                    likelihood[present, i] += w * log_profiles[soft_row[q] + j, i]
+        if mass > 0.0:
+            for i in range(k):
+                likelihood[present, i] = np.exp(likelihood[present, i])
+            weight[present] = soft_weight[q]
+            source[present] = -1 - q
+            present += 1
+    return present
+
+
+@kernel
+def e_step_block(
+    first: int,
+    last: int,
+    votes: FloatArray,
+    labels: NDArray[np.int32],
+    hard_weight: FloatArray,
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    soft_weight: FloatArray,
+    weights: FloatArray,
+    mu: FloatArray,
+    sigma2: FloatArray,
+    delta2: float,
+    profiles: FloatArray,
+    log_profiles: FloatArray,
+    structured: bool,
+    means: FloatArray,
+    tendencies: FloatArray,
+    precision_a: FloatArray,
+    precision_d: FloatArray,
+    precision_g: FloatArray,
+    sweeps: int,
+    tolerance: float,
+    counts: FloatArray,
+    moments: FloatArray,
+    totals: FloatArray,
+) -> None:
+    """Sweep objects first..last-1 and add their sufficient statistics.
+
+    ``counts`` (n_rows, k) receives B, ``moments`` (2, k) S1 and S2, ``totals``
+    (W, D, bound).
+    """
+    k = votes.shape[1]
+    slots = labels.shape[1] + soft_row.shape[0]
+    likelihood = np.empty((slots, k))
+    weight = np.empty(slots)
+    source = np.empty(slots, dtype=np.int64)
+    s = np.empty(k)
+    phi = np.empty((slots + 1, k))
+    work = np.empty((8, k))
+    inv_sigma2 = 1.0 / sigma2
+    inv_delta2 = 1.0 / delta2
+    constant = k * 1.0 - 0.5 * k * np.log(delta2)
+    for i in range(k):
+        constant -= 0.5 * np.log(sigma2[i])
+    for n in range(first, last):
+        c, m, e = votes[n], means[n], tendencies[n]
+        a, d = precision_a[n], precision_d[n]
+        g = precision_g[n]
+        r1 = 0.0
+        for i in range(k):
+            r1 += c[i]
+        present = gather(
+            n,
+            labels,
+            hard_weight,
+            memberships,
+            soft_start,
+            soft_row,
+            soft_weight,
+            profiles,
+            log_profiles,
+            likelihood,
+            weight,
+            source,
+        )
+        r2 = 0.0
+        for j in range(present):
+            r2 += weight[j]
+        base = local_terms(
+            c, r1, r2, m, e, a, d, g, mu, inv_sigma2, inv_delta2, structured, work[0], work[1]
+        )
+        for _ in range(sweeps):
+            exchange(e, likelihood, weight, present, s, phi, False)
+            g, base, size = natural_step(
+                c, r1, s, r2, m, e, a, d, g, mu, inv_sigma2, inv_delta2, structured, base, work
+            )
+            if size <= tolerance:
+                break
+        precision_g[n] = g
+        evidence = exchange(e, likelihood, weight, present, s, phi, True)
+        w = weights[n]
+        totals[0] += w
+        totals[2] += w * (base + evidence + constant)
+        for i in range(k):
+            if structured:
+                det = a[i] * d[i] + g * (a[i] + d[i])
+                v11 = (d[i] + g) / det
+                spread = (a[i] + d[i]) / det
+            else:
+                v11 = 1.0 / (a[i] + g)
+                spread = v11 + 1.0 / (d[i] + g)
+            moments[0, i] += w * m[i]
+            moments[1, i] += w * (v11 + m[i] * m[i])
+            totals[1] += w * (spread + (e[i] - m[i]) ** 2)
+        for j in range(present):
+            if source[j] >= 0:
+                for i in range(k):
+                    counts[source[j], i] += w * phi[j, i]
+            else:
+                q = -1 - source[j]
+                for col in range(soft_start[q + 1] - soft_start[q]):
+                    share = w * float(memberships[n, soft_start[q] + col])
+                    if share > 0.0:
+                        for i in range(k):
+                            counts[soft_row[q] + col, i] += share * phi[j, i]
+
+
+@kernel
+def left_out_scores(
+    first: int,
+    last: int,
+    responsibilities: FloatArray,
+    weights: FloatArray,
+    unit: float,
+    labels: NDArray[np.int32],
+    hard: NDArray[np.int64],
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    soft: NDArray[np.int64],
+    counts: FloatArray,
+    class_totals: FloatArray,
+    frequency: FloatArray,
+    strengths: FloatArray,
+    scores: FloatArray,
+) -> None:
+    """Add the leave-one-out log-likelihood of each clustering and strength to ``scores``.
+
+    An object leaves with ``unit`` of weight and, in a soft clustering, from each
+    cluster by its membership.
+    """
+    k = responsibilities.shape[1]
+    for n in range(first, last):
+        if weights[n] == 0.0:
+            continue
+        for h in range(labels.shape[1]):
+            at = labels[n, h]
+            if at >= 0:
+                for i in range(k):
+                    own = unit * responsibilities[n, i]
+                    inside = max(counts[at, i] - own, 0.0)
+                    total = max(class_totals[hard[h], i] - own, 0.0)
+                    for g in range(strengths.shape[0]):
+                        s = strengths[g]
+                        scores[hard[h], g] += (
+                            weights[n]
+                            * responsibilities[n, i]
+                            * np.log((inside + s * frequency[at]) / (total + s))
+                        )
+        for q in range(soft_row.shape[0]):
+            for j in range(soft_start[q + 1] - soft_start[q]):
+                share = float(memberships[n, soft_start[q] + j])
+                if share > 0.0:
+                    at = soft_row[q] + j
+                    for i in range(k):
+                        own = unit * responsibilities[n, i]
+                        inside = max(counts[at, i] - own * share, 0.0)
+                        total = max(class_totals[soft[q], i] - own, 0.0)
+                        for g in range(strengths.shape[0]):
+                            s = strengths[g]
+                            scores[soft[q], g] += (
+                                weights[n]
+                                * share
+                                * responsibilities[n, i]
+                                * np.log((inside + s * frequency[at]) / (total + s))
+                            )
+
+
+@kernel
+def information_block(
+    first: int,
+    last: int,
+    votes: FloatArray,
+    labels: NDArray[np.int32],
+    hard_weight: FloatArray,
+    hard: NDArray[np.int64],
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    soft_weight: FloatArray,
+    soft: NDArray[np.int64],
+    weights: FloatArray,
+    delta2: float,
+    profiles: FloatArray,
+    log_profiles: FloatArray,
+    means: FloatArray,
+    tendencies: FloatArray,
+    totals: FloatArray,
+) -> None:
+    """Add up what votes and cluster labels tell about y; see :mod:`bc3e.model.trust`.
+
+    ``totals`` receives the information of the votes, of all clusterings
+    together, and of each clustering alone.
+    """
+    k = votes.shape[1]
+    slots = labels.shape[1] + soft_row.shape[0]
+    likelihood = np.empty((slots, k))
+    weight = np.empty(slots)
+    source = np.empty(slots, dtype=np.int64)
+    phi = np.empty((slots + 1, k))
+    s = np.empty(k)
+    p = np.empty(k)
+    t = np.empty(k)
+    for n in range(first, last):
+        r1 = 0.0
+        for i in range(k):
+            r1 += votes[n, i]
+            p[i] = means[n, i]
+            t[i] = tendencies[n, i]
+        softmax_in_place(p)
+        softmax_in_place(t)
+        for i in range(k):
+            totals[0] += weights[n] * r1 * p[i] * (1.0 - p[i])
+        present = gather(
+            n, labels, hard_weight, memberships, soft_start, soft_row, soft_weight,
+            profiles, log_profiles, likelihood, weight, source,
+        )  # fmt: skip
+        exchange(tendencies[n], likelihood, weight, present, s, phi, False)
+        together = 0.0
+        slot = 0
+        for h in range(labels.shape[1] + soft_row.shape[0]):
+            if h < labels.shape[1]:
+                m = hard[h]
+                here = labels[n, h] >= 0
+            else:
+                m = soft[h - labels.shape[1]]
+                here = slot < present and source[slot] == -1 - (h - labels.shape[1])
+            if here:
+                told = 0.0
+                for i in range(k):
+                    told += weight[slot] * (phi[slot, i] - t[i]) ** 2
+                together += told
+                totals[2 + m] += weights[n] * told / (1.0 + delta2 * told)
+                slot += 1
+        totals[1] += weights[n] * together / (1.0 + delta2 * together)

@@ -1,0 +1,80 @@
+"""How strongly cluster profiles are held at the cluster frequencies.
+
+A Dirichlet prior with mean p_m (the overall cluster frequencies) and strength
+s_m pulls the profiles of all classes together. A clustering that says nothing
+about the classes is best described with an infinite strength: its profiles
+become equal and it drops out of the model. The strength is chosen per
+clustering by empirical Bayes: the value that best predicts the cluster label
+of each object from the profiles of all *other* objects,
+
+    sum_n sum_i R_ni log [(S_mji - R_ni + s p_mj) / (N_mi - R_ni + s)],
+
+where R are vote responsibilities, S_mji their sum in cluster j of object n and
+N_mi their sum over the clustering.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.model.evidence import Evidence, FloatArray
+from bc3e.model.inference import Workers
+from bc3e.model.starts import cluster_counts
+
+STRENGTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4])
+EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every class
+
+
+def marginal_frequencies(counts: FloatArray, evidence: Evidence) -> FloatArray:
+    """Overall frequency of each cluster within its clustering, (n_rows,)."""
+    sizes = counts.sum(axis=1)
+    totals = np.array([block.sum() for block in evidence.layout.split(sizes)])
+    frequency: FloatArray = sizes / np.maximum(evidence.layout.per_row(totals), 1e-300)
+    return frequency
+
+
+def learned_strengths(
+    evidence: Evidence, responsibilities: FloatArray, unit: float, workers: Workers
+) -> FloatArray:
+    """Strength of every clustering, (r2,).
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Votes and labels of the objects.
+    responsibilities : (P, k) array
+        Vote responsibilities R.
+    unit : float
+        Mean weight of an object: what leaving one object out takes away.
+    workers : Workers
+        Threads that share the objects.
+    """
+    from bc3e.model.kernels import left_out_scores
+
+    layout = evidence.layout
+    counts = cluster_counts(evidence, responsibilities)
+    frequency = marginal_frequencies(counts, evidence)
+    class_totals = np.stack([block.sum(axis=0) for block in layout.split(counts)])
+    hard, soft = layout.hard_columns, layout.soft_columns
+
+    def run(first: int, last: int) -> FloatArray:
+        scores = np.zeros((layout.n_clusterings, len(STRENGTHS)))
+        left_out_scores(
+            first, last, responsibilities, evidence.weights, unit, evidence.labels, hard,
+            evidence.memberships, layout.membership_offsets, layout.offsets[soft], soft,
+            counts, class_totals, frequency, STRENGTHS, scores,
+        )  # fmt: skip
+        return scores
+
+    scores = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
+    # Equal scores (an empty or constant clustering) go to the strongest shrinkage.
+    best: NDArray[np.intp] = len(STRENGTHS) - 1 - np.argmax(scores[:, ::-1], axis=1)
+    return STRENGTHS[best]
+
+
+def shrinkage_counts(evidence: Evidence, counts: FloatArray, strengths: FloatArray) -> FloatArray:
+    """Dirichlet pseudo-counts s_m p_mj + 1e-3 for every class, (n_rows, k)."""
+    frequency = marginal_frequencies(counts, evidence)
+    rows = evidence.layout.per_row(strengths) * frequency + EMPTY_CLUSTER
+    return np.repeat(rows[:, None], counts.shape[1], axis=1)

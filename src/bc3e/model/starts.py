@@ -1,0 +1,143 @@
+"""Starting points of the EM: who is probably what, before anything is learned.
+
+A start is a table of responsibilities (P, k); the cluster profiles that it
+implies are where the EM begins. All starts treat rows, columns and cluster
+numbers alike: what is drawn at random is drawn in an order that the data
+themselves define.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bc3e.model.evidence import Evidence, FloatArray
+
+SMOOTHING = 0.5  # votes that every object has besides its own, spread over the classes
+RETAINED = 0.05  # share of the votes that each step of the diffusion feeds back
+DIFFUSION_STEPS = 200
+
+
+def vote_responsibilities(votes: FloatArray) -> FloatArray:
+    """Smoothed shares of the votes; uniform where nobody voted."""
+    k = votes.shape[1]
+    smoothed: FloatArray = (votes + SMOOTHING / k) / (votes.sum(axis=1, keepdims=True) + SMOOTHING)
+    return smoothed
+
+
+def cluster_counts(evidence: Evidence, responsibilities: FloatArray) -> FloatArray:
+    """Expected objects of each class in each cluster, stacked (n_rows, k)."""
+    layout = evidence.layout
+    weighted = responsibilities * evidence.weights[:, None]
+    counts = np.zeros((layout.n_rows, responsibilities.shape[1]))
+    for m, present, given in evidence.assignments():
+        first, last = layout.offsets[m], layout.offsets[m + 1]
+        if given.ndim == 2:
+            counts[first:last] = given.T @ weighted
+        else:
+            rows = given[present] - first
+            for i in range(counts.shape[1]):
+                column = weighted[:, i] if present.all() else weighted[present, i]
+                counts[first:last, i] = np.bincount(rows, weights=column, minlength=last - first)
+    return counts
+
+
+def incidence(evidence: Evidence) -> sparse.csr_array:
+    """Objects by clusters: 1 or the membership where an object is in a cluster."""
+    blocks = []
+    for m, present, given in evidence.assignments():
+        first, last = evidence.layout.offsets[m], evidence.layout.offsets[m + 1]
+        if given.ndim == 2:
+            blocks.append((m, sparse.csr_array(given.astype(np.float64))))
+            continue
+        rows = np.flatnonzero(present)
+        entries = (np.ones(len(rows)), (rows, given[present] - first))
+        blocks.append((m, sparse.csr_array(entries, shape=(evidence.n_patterns, last - first))))
+    blocks.sort(key=lambda block: block[0])
+    return sparse.csr_array(sparse.hstack([block for _, block in blocks], format="csr"))
+
+
+def diffused_responsibilities(evidence: Evidence, anchor: FloatArray) -> FloatArray:
+    """Spread `anchor` (P, k) over shared clusters until it changes no more.
+
+    Each step replaces an object's responsibilities by the mean of its clusters'
+    mean responsibilities, with a little of its own votes fed back. This reaches
+    objects that share no cluster with a well-voted one but whose neighbours do:
+    the two half-moons are the classical case.
+    """
+    if evidence.layout.n_clusterings == 0:
+        return anchor
+    member = incidence(evidence)
+    sizes = member.T @ evidence.weights
+    to_cluster = sparse.diags_array(1.0 / np.maximum(sizes, 1e-300)) @ member.T
+    weighted = member @ sparse.diags_array(evidence.layout.per_row(evidence.evidence_weights))
+    reach = np.asarray(weighted.sum(axis=1))
+    alone = reach <= 0
+    reach = np.where(alone, 1.0, reach)[:, None]
+    current = anchor
+    for _ in range(DIFFUSION_STEPS):
+        spread = (weighted @ (to_cluster @ (evidence.weights[:, None] * current))) / reach
+        spread[alone] = anchor[alone]
+        following = RETAINED * anchor + (1.0 - RETAINED) * spread
+        moved = float(np.abs(following - current).max())
+        current = following
+        if moved < 1e-9:
+            break
+    # Diffusion flattens every row towards the overall shares: bring the contrast back.
+    contrast = current / np.maximum(np.average(current, axis=0, weights=evidence.weights), 1e-300)
+    return sharpen(contrast)
+
+
+def sharpen(scores: FloatArray) -> FloatArray:
+    """Rows squared and scaled to sum to 1."""
+    squared: FloatArray = scores**2
+    squared /= squared.sum(axis=1, keepdims=True)
+    return squared
+
+
+def random_responsibilities(evidence: Evidence, rng: np.random.Generator) -> FloatArray:
+    """Seed objects far apart in label agreement, diffused over shared clusters.
+
+    Seeds are drawn as k-means++ does, with one minus the share of common labels
+    as the distance.
+    """
+    k = evidence.n_classes
+    if evidence.layout.n_clusterings == 0:
+        return vote_responsibilities(evidence.votes)
+    order = canonical_order(evidence)
+    member = incidence(evidence)
+    weighted = member @ sparse.diags_array(evidence.layout.per_row(evidence.evidence_weights))
+    similarity = np.zeros((evidence.n_patterns, k))
+    distance = np.ones(evidence.n_patterns)
+    full = max(float(np.asarray(weighted.sum(axis=1)).max()), 1e-300)
+    for i in range(k):
+        chance = (evidence.weights * distance)[order]
+        if chance.sum() <= 0:
+            chance = evidence.weights[order]
+        at = np.searchsorted(np.cumsum(chance), rng.random() * chance.sum(), side="right")
+        seed = order[min(int(at), len(order) - 1)]
+        common = np.asarray((weighted @ member[[seed]].T).todense()).ravel() / full
+        similarity[:, i] = common
+        distance = np.minimum(distance, 1.0 - common)
+    anchor = (similarity + 0.1 / k) / (similarity + 0.1 / k).sum(axis=1, keepdims=True)
+    return diffused_responsibilities(evidence, anchor)
+
+
+def canonical_order(evidence: Evidence) -> NDArray[np.intp]:
+    """Order of the patterns that does not depend on row, column or cluster numbers.
+
+    Patterns and clusters exchange signatures a few times, beginning with cluster
+    sizes; what still ties is alike for every purpose here.
+    """
+    member = incidence(evidence)
+    weighted = member @ sparse.diags_array(evidence.layout.per_row(evidence.evidence_weights))
+    share = evidence.weights / evidence.weights.sum()
+    cluster = member.T @ share
+    votes = np.sort(evidence.votes, axis=1) @ np.arange(1.0, evidence.n_classes + 1.0)
+    pattern = np.zeros(evidence.n_patterns)
+    for _ in range(3):
+        pattern = weighted @ np.sqrt(cluster + 0.1) + 0.01 * votes
+        cluster = member.T @ (share * np.sin(7.0 * pattern)) + cluster
+        cluster = np.abs(cluster)
+    return np.lexsort((np.round(share, 12), np.round(pattern, 9)))

@@ -1,0 +1,132 @@
+"""What BC3E's constructor may be given: checks, and the rules made from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.errors import InputError
+from bc3e.model.evidence import FloatArray
+from bc3e.model.parameters import VARIANCE_RANGE, InverseGamma, MeanRule, Normal, VarianceRule
+
+if TYPE_CHECKING:
+    from bc3e.estimator import BC3E
+
+STARTS = ("votes", "diffusion", "random")
+
+
+def mean_rule(given: Any, k: int) -> MeanRule:
+    """Rule of the class mean: a given value, "learn" or a Normal prior."""
+    if isinstance(given, str):
+        return MeanRule(np.zeros(k), 0.0)
+    if isinstance(given, Normal):
+        return MeanRule(np.full(k, given.mean), 1.0 / given.variance)
+    return MeanRule(_per_class("class_mean", given, k), np.inf)
+
+
+def variance_rule(name: str, given: Any, size: int) -> VarianceRule:
+    """Rule of a variance: a given value, "learn" or an InverseGamma prior."""
+    if isinstance(given, str):
+        return VarianceRule(None)
+    if isinstance(given, InverseGamma):
+        return VarianceRule(None, given.shape, given.scale)
+    return VarianceRule(np.clip(_per_class(name, given, size), *VARIANCE_RANGE))
+
+
+def _per_class(name: str, given: Any, k: int) -> FloatArray:
+    values = np.asarray(given, dtype=np.float64)
+    if values.ndim == 0:
+        return np.full(k, float(values))
+    if values.shape != (k,):
+        raise InputError(
+            name, f"{values.size} values for {k} classes", "Pass one number, or one per class."
+        )
+    return values.copy()
+
+
+def check_constructor(model: BC3E) -> None:
+    """Refuse parameters that make no sense, before any work is done."""
+    if model.posterior not in ("structured", "factorized"):
+        raise InputError("posterior", f"{model.posterior!r}", "Use 'structured' or 'factorized'.")
+    for name, prior in (
+        ("delta2", InverseGamma),
+        ("class_variance", InverseGamma),
+        ("class_mean", Normal),
+    ):
+        _check_learnable(name, getattr(model, name), prior, positive=prior is InverseGamma)
+    if np.ndim(model.delta2) if not isinstance(model.delta2, str | InverseGamma) else 0:
+        raise InputError("delta2", "more than one number", "delta2 is one number for all classes.")
+    _check_weights("evidence_weight", model.evidence_weight, word="auto")
+    if model.vote_weight is not None:
+        _check_positive("vote_weight", model.vote_weight, "Pass a positive number, or None.")
+    if isinstance(model.profile_prior, str):
+        if model.profile_prior != "marginal":
+            raise InputError(
+                "profile_prior",
+                f"{model.profile_prior!r}",
+                "Use 'marginal', a number of objects, or None.",
+            )
+    elif model.profile_prior is not None:
+        _check_positive(
+            "profile_prior", model.profile_prior, "Pass a positive number, 'marginal' or None."
+        )
+    names = [model.init] if isinstance(model.init, str) else list(model.init)
+    if not names or any(name not in STARTS for name in names):
+        raise InputError("init", f"{model.init!r}", f"Use one or several of {', '.join(STARTS)}.")
+    for name in ("n_init", "max_iter"):
+        value = getattr(model, name)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise InputError(name, f"{value!r}", "Pass a whole number, 1 or larger.")
+    if not (_is_number(model.tol) and model.tol >= 0):
+        raise InputError("tol", f"{model.tol!r}", "Pass a number, 0 or larger.")
+    if model.n_jobs is not None and (
+        not isinstance(model.n_jobs, int | np.integer) or model.n_jobs == 0
+    ):
+        raise InputError("n_jobs", f"{model.n_jobs!r}", "Pass None, -1 or a positive number of threads.")
+    if model.callback is not None and not callable(model.callback):
+        raise InputError("callback", f"{model.callback!r}", "Pass a function of one argument.")
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        isinstance(value, int | float | np.number)
+        and not isinstance(value, bool)
+        and bool(np.isfinite(value))
+    )
+
+
+def _check_positive(name: str, value: Any, remedy: str) -> None:
+    if not _is_number(value) or value <= 0:
+        raise InputError(name, f"{value!r}", remedy)
+
+
+def _check_learnable(name: str, value: Any, prior: type, *, positive: bool) -> None:
+    if isinstance(value, prior):
+        return
+    remedy = f"Pass 'learn', {prior.__name__}(...), or {'positive' if positive else 'finite'} numbers."
+    if isinstance(value, str):
+        if value != "learn":
+            raise InputError(name, f"{value!r}", remedy)
+        return
+    try:
+        numbers: NDArray[np.float64] = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(name, f"{value!r}", remedy) from None
+    if numbers.size == 0 or not np.isfinite(numbers).all() or (positive and (numbers <= 0).any()):
+        raise InputError(name, f"{value!r}", remedy)
+
+
+def _check_weights(name: str, value: Any, word: str) -> None:
+    remedy = f"Pass {word!r}, one number or one per clustering, each positive and finite."
+    if isinstance(value, str):
+        if value != word:
+            raise InputError(name, f"{value!r}", remedy)
+        return
+    try:
+        numbers: NDArray[np.float64] = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(name, f"{value!r}", remedy) from None
+    if numbers.ndim > 1 or not np.isfinite(numbers).all() or (numbers <= 0).any():
+        raise InputError(name, f"{value!r}", remedy)
