@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bc3e.comparison import Comparison, compare
     from bc3e.errors import InputError, InputTypeError
     from bc3e.estimator import BC3E, LearnedParameters, Posterior
     from bc3e.labels import LabelTable
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 # Names are loaded when first used: importing bc3e is cheap.
 _HOME = {
     "BC3E": "bc3e.estimator",
+    "Comparison": "bc3e.comparison",
     "InputError": "bc3e.errors",
     "InputTypeError": "bc3e.errors",
     "InverseGamma": "bc3e.model.parameters",
@@ -25,10 +27,12 @@ _HOME = {
     "Normal": "bc3e.model.parameters",
     "Posterior": "bc3e.estimator",
     "Progress": "bc3e.model.schedule",
+    "compare": "bc3e.comparison",
 }
 
 __all__ = [
     "BC3E",
+    "Comparison",
     "InputError",
     "InputTypeError",
     "InverseGamma",
@@ -37,6 +41,7 @@ __all__ = [
     "Normal",
     "Posterior",
     "Progress",
+    "compare",
 ]
 
 

@@ -91,15 +91,15 @@ def read_columns(
     keep_minus_one : bool
         -1 is a label of its own here, not a missing entry.
     """
-    if value is None:
+    if value is None or (isinstance(value, list | tuple | Mapping) and not value):
         return [], None
     if hasattr(value, "tocsr"):
         raise InputTypeError(argument, "a sparse matrix", "Pass a dense array of labels.")
     frame = _as_frame(value)
     if frame is not None:
-        series = [frame[name] for name in frame.columns]
         columns: list[Column] = [
-            _label_column(argument, str(one.name), one, keep_minus_one) for one in series
+            _label_column(argument, str(series.name), series, keep_minus_one)
+            for series in frame.iter_columns()
         ]
         return columns, _frame_of(frame)
     if isinstance(value, Mapping):
@@ -176,7 +176,7 @@ def _read_items(
 
 
 def _read_array(argument: str, value: Any, noun: str, keep_minus_one: bool) -> list[Column]:
-    if isinstance(value, str | bytes) or (np.ndim(value) == 0 and not isinstance(value, list | tuple)):
+    if isinstance(value, str | bytes) or (not isinstance(value, list | tuple) and np.ndim(value) == 0):
         raise InputTypeError(
             argument, f"a {type(value).__name__}", "Pass an array of labels, one row per object."
         )

@@ -188,7 +188,7 @@ class BC3E(ConsensusEstimator):
         evidence_weight: float | str | Sequence[float] | FloatArray = "auto",
         profile_prior: float | str | None = "marginal",
         init: str | Sequence[str] = "votes",
-        n_init: int = 1,
+        n_init: int = 4,
         max_iter: int = 6,
         tol: float = 1e-6,
         random_state: Any = None,
@@ -259,8 +259,9 @@ class BC3E(ConsensusEstimator):
             sample_weight=weights,
             vote_weight=self.vote_weight,
         )
-        rules = self._rules(evidence, table.n_objects, workers)
-        fit = self._best_fit(evidence, rules, workers)
+        unit = float(evidence.weights.sum()) / table.n_objects
+        rules, starts = self._prepare(evidence, unit, workers)
+        fit = self._best_fit(evidence, rules, starts, workers)
         state, bound = infer(evidence, fit.parameters, structured=self._structured, workers=workers)
         row_weights = evidence.layout.per_row(evidence.evidence_weights)
 
@@ -281,9 +282,10 @@ class BC3E(ConsensusEstimator):
         self.trust_, self.clusterer_trust_ = trust_shares(evidence, fit.parameters, state, workers)
         return Answer(_softmax(state.mean), inverse)
 
-    def _best_fit(self, evidence: Evidence, rules: Rules, workers: Workers) -> Fit:
-        """One EM run per start; the highest final bound wins, the first if equal."""
-        rng = check_random_state(self.random_state)
+    def _best_fit(
+        self, evidence: Evidence, rules: Rules, starts: dict[str, FloatArray], workers: Workers
+    ) -> Fit:
+        """One EM run per start (given as cluster counts); the highest final bound wins."""
         fits: list[Fit] = []
         with FitProgress(bool(self.verbose), self.max_iter) as bar:
 
@@ -291,9 +293,7 @@ class BC3E(ConsensusEstimator):
                 bar.show(step)
                 return bool(self.callback(step)) if self.callback is not None else False
 
-            for name in self._start_names(evidence):
-                responsibilities = _start(name, evidence, rng)
-                counts = cluster_counts(evidence, responsibilities)
+            for name, counts in starts.items():
                 start = Parameters(
                     class_mean=rules.class_mean.mean,
                     class_variance=_initial_variance(rules.class_variance, evidence.n_classes),
@@ -315,25 +315,45 @@ class BC3E(ConsensusEstimator):
                 )
         return max(fits, key=lambda fit: fit.lower_bounds[-1])
 
-    def _start_names(self, evidence: Evidence) -> list[str]:
-        names = [self.init] if isinstance(self.init, str) else list(self.init)
-        if not evidence.votes.any():  # nothing to start from but chance
-            names = ["random"]
-        wanted: list[str] = []
-        for name in names:
-            wanted += [f"random {i + 1}" for i in range(self.n_init)] if name == "random" else [name]
-        return wanted
+    def _prepare(
+        self, evidence: Evidence, unit: float, workers: Workers
+    ) -> tuple[Rules, dict[str, FloatArray]]:
+        """Rules of the M-step, and for each start the cluster counts it implies.
 
-    def _rules(self, evidence: Evidence, n_objects: int, workers: Workers) -> Rules:
-        k = evidence.n_classes
+        Responsibilities live only as long as they are needed: they are as large
+        as the votes. Without votes every start is random, and the profile prior
+        is fitted to the first of them.
+        """
+        names = [self.init] if isinstance(self.init, str) else list(self.init)
         anchor = vote_responsibilities(evidence.votes)
+        voted = bool(evidence.votes.any())
+        rules = self._rules(evidence, anchor, unit, workers) if voted else None
+        names = names if voted else ["random"]
+        rng = check_random_state(self.random_state)
+        starts: dict[str, FloatArray] = {}
+        for name in names:
+            if name == "random":
+                for i in range(self.n_init):
+                    draws = np.random.default_rng(rng.randint(2**31 - 1))
+                    drawn = random_responsibilities(evidence, draws)
+                    rules = rules or self._rules(evidence, drawn, unit, workers)
+                    starts[f"random {i + 1}"] = cluster_counts(evidence, drawn)
+            else:
+                diffuse = name == "diffusion"
+                given = diffused_responsibilities(evidence, anchor) if diffuse else anchor
+                starts[name] = cluster_counts(evidence, given)
+        assert rules is not None
+        return rules, starts
+
+    def _rules(self, evidence: Evidence, anchor: FloatArray, unit: float, workers: Workers) -> Rules:
+        """Rules of the M-step; the profile prior is fitted to the `anchor` responsibilities."""
+        k = evidence.n_classes
         counts = cluster_counts(evidence, anchor)
         if self.profile_prior is None:
             self.profile_strengths_ = np.zeros(evidence.layout.n_clusterings)
             profile_counts = np.zeros_like(counts)
         else:
             if isinstance(self.profile_prior, str):
-                unit = float(evidence.weights.sum()) / n_objects
                 self.profile_strengths_ = learned_strengths(evidence, anchor, unit, workers)
             else:
                 self.profile_strengths_ = np.full(
@@ -437,13 +457,6 @@ def _softmax(values: FloatArray) -> FloatArray:
     shares: FloatArray = np.exp(values - values.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     return shares
-
-
-def _start(name: str, evidence: Evidence, rng: np.random.RandomState) -> FloatArray:
-    if name.startswith("random"):
-        return random_responsibilities(evidence, np.random.default_rng(rng.randint(2**31 - 1)))
-    anchor = vote_responsibilities(evidence.votes)
-    return anchor if name == "votes" else diffused_responsibilities(evidence, anchor)
 
 
 def _initial_variance(rule: VarianceRule, size: int) -> FloatArray:

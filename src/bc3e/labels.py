@@ -151,9 +151,8 @@ class LabelTable:
             Put objects with the same hard labels together.
         """
         weights = np.ones(self.n_objects) if sample_weight is None else sample_weight
-        rows, inverse = None, None
-        if group and self.is_hard:
-            rows, inverse = self._patterns()
+        rows, inverse = self.patterns() if group else (None, None)
+        if rows is not None and inverse is not None:
             weights = np.bincount(inverse, weights=weights, minlength=len(rows)).astype(np.float64)
         layout = self.layout
         votes = self.votes_per_class(rows)
@@ -175,6 +174,10 @@ class LabelTable:
             evidence_weights=evidence_weights,
             layout=layout,
         ), inverse
+
+    def patterns(self) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
+        """Rows of the distinct label patterns and each object's pattern; None if a column is soft."""
+        return self._patterns() if self.is_hard else (None, None)
 
     def _patterns(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """A row for each distinct label pattern, and each object's pattern."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +108,7 @@ class Evidence:
         bounds = self.layout.membership_offsets
         return self.memberships[:, bounds[q] : bounds[q + 1]]
 
-    def assignments(self) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.floating] | IntArray]]:
+    def assignments(self) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[Any]]]:
         """Each clustering as (m, present, labels or memberships of it)."""
         for h, m in enumerate(self.layout.hard_columns):
             column = self.labels[:, h]

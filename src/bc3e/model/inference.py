@@ -21,7 +21,6 @@ from bc3e.model.parameters import Parameters
 from bc3e.model.statistics import Statistics
 
 BLOCK = 4096
-SETTLED = 1e-10  # an object whose step is smaller than this rests
 
 Result = TypeVar("Result")
 
@@ -94,11 +93,12 @@ def e_step(
     structured: bool,
     sweeps: int,
     workers: Workers,
+    settled: float = 0.0,
 ) -> Statistics:
     """Improve the posterior of every pattern in place and return the statistics.
 
     Each pattern takes at most `sweeps` safeguarded natural-gradient steps and
-    rests early once its step is below 1e-10.
+    rests early once a step is no larger than `settled`.
     """
     from bc3e.model.kernels import e_step_block  # compiled code is loaded on first use
 
@@ -133,7 +133,7 @@ def e_step(
             state.d,
             state.g,
             sweeps,
-            SETTLED,
+            settled,
             counts,
             moments,
             totals,

@@ -24,6 +24,7 @@ from bc3e.model.evidence import FloatArray
 HALVINGS = 40
 SLACK = 1e-13  # relative rounding of a surrogate; a smaller fall is noise
 UNDERFLOW = 1e-280
+DAMPING = 0.85  # share of the way that precisions go: p falls as V does, a full step overshoots
 
 
 @kernel
@@ -151,7 +152,7 @@ def natural_step(
     base: float,
     work: FloatArray,
 ) -> tuple[float, float, float]:
-    """One safeguarded natural-gradient step of one object, in place.
+    """One safeguarded step of one object, in place: Newton for means, damped for precisions.
 
     ``work`` is (8, k) scratch whose first two rows hold p and t of the state on
     entry and on return; ``base`` is :func:`local_terms` of the state on entry.
@@ -169,6 +170,9 @@ def natural_step(
     )
     size = abs(inv_delta2 - g) / inv_delta2
     before = base
+    # H is 2x2 blocks minus R1 p p' minus R2 t t'. First the blocks alone, and what Woodbury's
+    # formula needs of the two rank-one parts, each as a sum of positive terms.
+    k11, k12, k22, along_p, along_t = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(k):
         target_a = inv_sigma2[i] + r1 * p[i]
         target_d = r2 * t[i]
@@ -176,24 +180,41 @@ def natural_step(
         u1 = c[i] - r1 * p[i] - (m[i] - mu[i]) * inv_sigma2[i]
         u2 = s[i] - r2 * t[i]
         det = target_a * target_d + inv_delta2 * (target_a + target_d)
-        step_m[i] = ((target_d + inv_delta2) * u1 + inv_delta2 * u2 - inv_delta2 * target_d * gap) / det
-        step_e[i] = ((target_a + inv_delta2) * u2 + inv_delta2 * u1 + inv_delta2 * target_a * gap) / det
+        step_m[i] = ((target_d + inv_delta2) * u1 + inv_delta2 * (u2 - target_d * gap)) / det
+        step_e[i] = ((target_a + inv_delta2) * u2 + inv_delta2 * (u1 + target_a * gap)) / det
+        k11 += p[i] * (inv_sigma2[i] * (target_d + inv_delta2) + inv_delta2 * target_d) / det
+        k12 += p[i] * inv_delta2 * t[i] / det
+        k22 += t[i] * inv_delta2 * target_a / det
+        along_p += p[i] * step_m[i]
+        along_t += t[i] * step_e[i]
         new_a[i] = target_a
         new_d[i] = target_d
-        size = max(size, abs(step_m[i]), abs(step_e[i]))
         size = max(size, abs(target_a - a[i]) / target_a, abs(target_d - d[i]) / (target_d + 1e-3))
         before += s[i] * e[i]
+    capacity = k11 * k22 - r1 * r2 * k12 * k12
+    if capacity > 0.0:
+        lift_p = r1 * (k22 * along_p + r2 * k12 * along_t) / capacity
+        lift_t = r2 * (k11 * along_t + r1 * k12 * along_p) / capacity
+        for i in range(k):
+            det = new_a[i] * new_d[i] + inv_delta2 * (new_a[i] + new_d[i])
+            step_m[i] += ((new_d[i] + inv_delta2) * p[i] * lift_p + inv_delta2 * t[i] * lift_t) / det
+            step_e[i] += (inv_delta2 * p[i] * lift_p + (new_a[i] + inv_delta2) * t[i] * lift_t) / det
+    for i in range(k):
+        size = max(size, abs(step_m[i]), abs(step_e[i]))
     slack = SLACK * (abs(before) + r1 + r2 + k)
+    for i in range(k):
+        new_a[i] = a[i] + DAMPING * (new_a[i] - a[i])
+        new_d[i] = d[i] + DAMPING * (new_d[i] - d[i])
     tau = 1.0
     for _ in range(HALVINGS):
         for i in range(k):
             new_m[i] = m[i] + tau * step_m[i]
             new_e[i] = e[i] + tau * step_e[i]
-        if tau < 1.0:  # blend towards the target H; new_a and new_d hold a half-way point
+        if tau < 1.0:  # new_a and new_d hold where the last trial went: go half as far
             for i in range(k):
                 new_a[i] = 0.5 * (a[i] + new_a[i])
                 new_d[i] = 0.5 * (d[i] + new_d[i])
-        new_g = (1.0 - tau) * g + tau * inv_delta2
+        new_g = g + tau * DAMPING * (inv_delta2 - g)
         new_base = local_terms(
             c, r1, r2, new_m, new_e, new_a, new_d, new_g, mu, inv_sigma2, inv_delta2, structured, p, t
         )

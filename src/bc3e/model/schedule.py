@@ -10,8 +10,10 @@ from bc3e.model.inference import State, Workers, cold_state, e_step
 from bc3e.model.parameters import Parameters, Rules
 from bc3e.model.statistics import m_step
 
-SWEEPS = 5  # per EM iteration; the state is carried over, so an object keeps improving
-FINAL_SWEEPS = 200  # for the answer: enough to settle every object
+# Sweeps per EM iteration: the state is carried over, so an object that rests early or is cut
+# off goes on improving in the next iteration. The answer itself is swept until it settles.
+SWEEPS, PASSING = 5, 1e-4
+FINAL_SWEEPS, SETTLED = 200, 1e-10
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,13 @@ def run_em(
     converged = False
     for iteration in range(1, max_iter + 1):
         statistics = e_step(
-            evidence, parameters, state, structured=structured, sweeps=SWEEPS, workers=workers
+            evidence,
+            parameters,
+            state,
+            structured=structured,
+            sweeps=SWEEPS,
+            workers=workers,
+            settled=PASSING,
         )
         bounds.append(statistics.bound + rules.log_prior(parameters, row_weights))
         delta2_path.append(parameters.delta2)
@@ -93,6 +101,12 @@ def infer(
     """
     state = cold_state(evidence, parameters)
     statistics = e_step(
-        evidence, parameters, state, structured=structured, sweeps=FINAL_SWEEPS, workers=workers
+        evidence,
+        parameters,
+        state,
+        structured=structured,
+        sweeps=FINAL_SWEEPS,
+        workers=workers,
+        settled=SETTLED,
     )
     return state, statistics.bound

@@ -53,6 +53,8 @@ def learned_strengths(
     from bc3e.model.kernels import left_out_scores
 
     layout = evidence.layout
+    if layout.n_clusterings == 0:
+        return np.empty(0)
     counts = cluster_counts(evidence, responsibilities)
     frequency = marginal_frequencies(counts, evidence)
     class_totals = np.stack([block.sum(axis=0) for block in layout.split(counts)])

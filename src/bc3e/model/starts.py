@@ -29,17 +29,18 @@ def vote_responsibilities(votes: FloatArray) -> FloatArray:
 def cluster_counts(evidence: Evidence, responsibilities: FloatArray) -> FloatArray:
     """Expected objects of each class in each cluster, stacked (n_rows, k)."""
     layout = evidence.layout
-    weighted = responsibilities * evidence.weights[:, None]
     counts = np.zeros((layout.n_rows, responsibilities.shape[1]))
-    for m, present, given in evidence.assignments():
-        first, last = layout.offsets[m], layout.offsets[m + 1]
-        if given.ndim == 2:
-            counts[first:last] = given.T @ weighted
-        else:
-            rows = given[present] - first
-            for i in range(counts.shape[1]):
-                column = weighted[:, i] if present.all() else weighted[present, i]
-                counts[first:last, i] = np.bincount(rows, weights=column, minlength=last - first)
+    for i in range(counts.shape[1]):  # one class at a time: no copy of the whole table
+        weighted = responsibilities[:, i] * evidence.weights
+        for m, present, given in evidence.assignments():
+            first, last = layout.offsets[m], layout.offsets[m + 1]
+            if given.ndim == 2:
+                counts[first:last, i] = given.T @ weighted
+            else:
+                rows = given[present] - first
+                counts[first:last, i] = np.bincount(
+                    rows, weights=weighted[present], minlength=last - first
+                )
     return counts
 
 
@@ -128,16 +129,16 @@ def canonical_order(evidence: Evidence) -> NDArray[np.intp]:
     """Order of the patterns that does not depend on row, column or cluster numbers.
 
     Patterns and clusters exchange signatures a few times, beginning with cluster
-    sizes; what still ties is alike for every purpose here.
+    sizes. What still ties is, but for rare accidents, exchangeable: an order that
+    renumbering cannot change does not exist then.
     """
     member = incidence(evidence)
     weighted = member @ sparse.diags_array(evidence.layout.per_row(evidence.evidence_weights))
     share = evidence.weights / evidence.weights.sum()
     cluster = member.T @ share
-    votes = np.sort(evidence.votes, axis=1) @ np.arange(1.0, evidence.n_classes + 1.0)
+    votes = evidence.votes @ np.sqrt(np.arange(2.0, evidence.n_classes + 2.0))
     pattern = np.zeros(evidence.n_patterns)
-    for _ in range(3):
-        pattern = weighted @ np.sqrt(cluster + 0.1) + 0.01 * votes
-        cluster = member.T @ (share * np.sin(7.0 * pattern)) + cluster
-        cluster = np.abs(cluster)
+    for _ in range(5):
+        pattern = weighted @ np.sin(1.0 + 9.0 * cluster) + 0.1 * np.sin(votes)
+        cluster = cluster + member.T @ (share * np.cos(5.0 * pattern))
     return np.lexsort((np.round(share, 12), np.round(pattern, 9)))

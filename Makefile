@@ -1,0 +1,52 @@
+# Every target sets up what it needs in .venv, from the versions in requirements/dev.lock.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench bench-accuracy figures lock clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(READY): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "bc3e needs Python 3.11 or newer; set PYTHON=python3.x"; exit 2; }
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
+	$(PY) -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(READY) ## digits, drifted: classifiers, soft vote and BC3E in one table
+	$(PY) -m bc3e.experiments.demo
+
+test: $(READY) ## all tests, on all cores
+	$(PY) -m pytest -n auto --dist worksteal
+
+lint: $(READY) ## ruff and mypy --strict
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: $(READY) ## apply ruff's formatting and safe fixes
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+bench: $(READY) ## speed and memory, as ratios of things run side by side
+	$(PY) benchmarks/speed.py
+
+bench-accuracy: $(READY) ## accuracy of every method on the development and check cases
+	$(PY) -m benchmarks.accuracy.run
+
+figures: $(READY) ## draw the pictures of the README and the documentation again
+	$(PY) docs/figures/overview.py
+
+lock: ## resolve requirements/dev.lock again
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet pip-tools
+	$(VENV)/bin/pip-compile --quiet --upgrade --extra dev --generate-hashes --allow-unsafe --strip-extras \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements/dev.lock pyproject.toml
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

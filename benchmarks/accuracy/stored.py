@@ -1,0 +1,82 @@
+"""Data sets stored as .npz files: the reserve, kept apart until a method is frozen.
+
+Each file holds `X`, either (N, d) numbers or (N,) texts, `y` (N,) and perhaps
+`domain` (N,): 0 for what a classifier may be trained on, 1 for the target. The
+folder is named by BC3E_RESERVE.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.domains import (
+    Domains,
+    IntArray,
+    known_classes,
+    labelled_rows,
+    pick,
+    split_labelled,
+)
+
+
+def reserve_folder() -> Path | None:
+    folder = os.environ.get("BC3E_RESERVE")
+    return Path(folder) if folder else None
+
+
+@cache
+def read(name: str) -> tuple[Any, IntArray, IntArray | None]:
+    """Features, classes and domains (if any) of a stored set."""
+    folder = reserve_folder()
+    if folder is None:
+        raise FileNotFoundError(f"{name}.npz: BC3E_RESERVE names no folder")
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
+        X, y = file["X"], file["y"]
+        domain = file["domain"] if "domain" in file.files else None
+    return (X.astype(object) if X.dtype.kind == "U" else X), y, domain
+
+
+def stored(
+    rng: np.random.Generator, *, name: str, per_class: int, size: int, drift: str = ""
+) -> Domains:
+    """A stored set with about `per_class` labels per class.
+
+    `drift` is for sets without domains of their own: ``mix`` draws the class
+    mix of the training set at random, ``feature`` trains below the median of
+    a feature and asks above.
+    """
+    X, y, domain = read(name)
+    count = per_class * len(np.unique(y))
+    if domain is None and drift == "feature":
+        domain = _halves(X, y, rng)
+    if domain is None:
+        mix = rng.dirichlet(np.full(len(np.unique(y)), 2.0)) if drift == "mix" else None
+        return split_labelled(X, y, rng, count=count, size=size, mix=mix)
+    early, late = np.flatnonzero(domain == 0), np.flatnonzero(domain == 1)
+    train = early[labelled_rows(y[early], count, rng)]
+    late = late[np.isin(y[late], y[train])]
+    target = late[pick(len(late), size, rng)]
+    return known_classes(X[train], y[train], X[target], y[target])
+
+
+def _halves(X: Any, y: IntArray, rng: np.random.Generator) -> IntArray:
+    """Which side of the median of a feature each object is on.
+
+    Of the features in random order the one that first leaves every class on
+    both sides, else the one that leaves most.
+    """
+    sides = []
+    for feature in rng.permutation(X.shape[1]):
+        above = (X[:, feature] > np.median(X[:, feature])).astype(np.int64)
+        if not 0.25 < above.mean() < 0.75:
+            continue
+        both = sum(np.ptp(above[y == code]) > 0 for code in np.unique(y))
+        if both == len(np.unique(y)):
+            return above
+        sides.append((both, above))
+    return max(sides, key=lambda side: side[0])[1]

@@ -1,0 +1,1 @@
+"""Data sets and experiments that show what the method does."""

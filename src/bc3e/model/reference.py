@@ -1,0 +1,185 @@
+"""The E-step and the bound in plain NumPy, to be read and to be tested against.
+
+Equation by equation, all objects at once, with explicit 2 x 2 matrices. The
+compiled kernels must agree with this module to 1e-10. The M-step is NumPy
+already: :func:`bc3e.model.statistics.m_step`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from bc3e.model.evidence import Evidence, FloatArray
+from bc3e.model.inference import State, label_weights
+from bc3e.model.parameters import Parameters
+from bc3e.model.statistics import Statistics
+
+HALVINGS = 40
+DAMPING = 0.85
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """q(y_i, theta_i) of every object and class: means (P, k), precisions (P, k, 2, 2)."""
+
+    m: FloatArray
+    e: FloatArray
+    precision: FloatArray
+
+    @property
+    def covariance(self) -> FloatArray:
+        inverse: FloatArray = np.linalg.inv(self.precision).astype(np.float64, copy=False)
+        return inverse
+
+    @classmethod
+    def of(cls, state: State, structured: bool) -> Gaussian:
+        """The posterior that a kernel state stands for."""
+        g = state.g[:, None]
+        off = np.broadcast_to(-g if structured else 0.0 * g, state.a.shape)
+        rows = [np.stack([state.a + g, off], axis=-1), np.stack([off, state.d + g], axis=-1)]
+        return cls(state.mean.copy(), state.tendency.copy(), np.stack(rows, axis=-2))
+
+
+def cluster_log_likelihoods(
+    evidence: Evidence, parameters: Parameters
+) -> list[tuple[float, FloatArray, FloatArray]]:
+    """Per clustering: its weight w_m, who has a label, and log beta_m[:, label] (P, k).
+
+    Memberships w_mj take the place of a label as sum_j w_mj log beta_m[:, j].
+    """
+    log_profiles = np.log(parameters.profiles)
+    found = []
+    for m, present, given in evidence.assignments():
+        first, last = evidence.layout.offsets[m], evidence.layout.offsets[m + 1]
+        value = given @ log_profiles[first:last] if given.ndim == 2 else log_profiles[given]
+        value = np.where(present[:, None], value, 0.0)
+        found.append((float(evidence.evidence_weights[m]), present.astype(np.float64), value))
+    return found
+
+
+def object_bounds(evidence: Evidence, parameters: Parameters, q: Gaussian) -> FloatArray:
+    """L_n of every object, with phi, kappa and xi at their optimum."""
+    sigma2, delta2 = parameters.class_variance, parameters.delta2
+    c, r1 = evidence.votes, evidence.votes.sum(axis=1)
+    v = q.covariance
+    v11, v22, v12 = v[..., 0, 0], v[..., 1, 1], v[..., 0, 1]
+    spread = v11 + v22 - 2.0 * v12
+    per_class = (
+        c * q.m
+        - 0.5 * (np.log(sigma2) + (v11 + (q.m - parameters.class_mean) ** 2) / sigma2)
+        - 0.5 * (np.log(delta2) + (spread + (q.e - q.m) ** 2) / delta2)
+        + 1.0
+        + 0.5 * np.linalg.slogdet(v)[1]
+    )
+    votes = -r1 * logsumexp(q.m + v11 / 2, axis=1)
+    clusters = np.zeros(len(c))
+    for w, present, value in cluster_log_likelihoods(evidence, parameters):
+        told = logsumexp(q.e + value, axis=1) - logsumexp(q.e + v22 / 2, axis=1)
+        clusters += w * present * told
+    total: FloatArray = per_class.sum(axis=1) + votes + clusters
+    return total
+
+
+def exchange(evidence: Evidence, parameters: Parameters, e: FloatArray) -> FloatArray:
+    """The cluster evidence s = sum_m w_m phi_m of every object, (P, k)."""
+    s = np.zeros_like(e)
+    for w, present, value in cluster_log_likelihoods(evidence, parameters):
+        s += w * present[:, None] * softmax(e + value, axis=1)
+    return s
+
+
+def surrogate(evidence: Evidence, parameters: Parameters, q: Gaussian, s: FloatArray) -> FloatArray:
+    """L_n with phi held fixed: sum_i s_i e_i in place of the log-sum over profiles."""
+    told = np.zeros(len(s))
+    for w, present, value in cluster_log_likelihoods(evidence, parameters):
+        told += w * present * logsumexp(q.e + value, axis=1)
+    total: FloatArray = object_bounds(evidence, parameters, q) - told + np.sum(s * q.e, axis=1)
+    return total
+
+
+def gradient_and_curvature(
+    evidence: Evidence, parameters: Parameters, q: Gaussian, s: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Gradient (P, k, 2), blocks H (P, k, 2, 2) and minus the Hessian (P, 2k, 2k) in (m, e).
+
+    The blocks are the optimal precisions; the Hessian of the surrogate in the
+    means is the blocks less R1 p p' and R2 t t'.
+    """
+    sigma2, delta2, mu = parameters.class_variance, parameters.delta2, parameters.class_mean
+    r1 = evidence.votes.sum(axis=1, keepdims=True)
+    r2 = label_weights(evidence)[:, None]
+    v = q.covariance
+    p, t = softmax(q.m + v[..., 0, 0] / 2, axis=1), softmax(q.e + v[..., 1, 1] / 2, axis=1)
+    g1 = evidence.votes - r1 * p - (q.m - mu) / sigma2 - (q.m - q.e) / delta2
+    g2 = s - r2 * t - (q.e - q.m) / delta2
+    h = np.empty((*q.m.shape, 2, 2))
+    h[..., 0, 0] = 1.0 / sigma2 + 1.0 / delta2 + r1 * p
+    h[..., 1, 1] = 1.0 / delta2 + r2 * t
+    h[..., 0, 1] = h[..., 1, 0] = -1.0 / delta2
+    k = q.m.shape[1]
+    hessian = np.zeros((len(q.m), 2, k, 2, k))
+    each = np.arange(k)
+    for a in range(2):
+        for b in range(2):
+            hessian[:, a, each, b, each] = h[..., a, b]
+    hessian[:, 0, :, 0, :] -= r1[..., None] * p[:, :, None] * p[:, None, :]
+    hessian[:, 1, :, 1, :] -= r2[..., None] * t[:, :, None] * t[:, None, :]
+    return np.stack([g1, g2], axis=-1), h, hessian.reshape(len(q.m), 2 * k, 2 * k)
+
+
+def sweep(evidence: Evidence, parameters: Parameters, q: Gaussian, structured: bool) -> Gaussian:
+    """One safeguarded step of every object: Newton for means, damped for precisions."""
+    s = exchange(evidence, parameters, q.e)
+    g, h, hessian = gradient_and_curvature(evidence, parameters, q, s)
+    stacked = np.concatenate([g[..., 0], g[..., 1]], axis=1)
+    step_m, step_e = np.split(np.linalg.solve(hessian, stacked[..., None])[..., 0], 2, axis=1)
+    before = surrogate(evidence, parameters, q, s)
+    r1, r2 = evidence.votes.sum(axis=1), label_weights(evidence)
+    slack = 1e-13 * (np.abs(before) + r1 + r2 + q.m.shape[1])
+    target = h if structured else h * np.eye(2)
+    result, waiting, tau = q, np.ones(len(before), dtype=bool), 1.0
+    for _ in range(HALVINGS):
+        trial = Gaussian(
+            q.m + tau * step_m,
+            q.e + tau * step_e,
+            q.precision + tau * DAMPING * (target - q.precision),
+        )
+        good = waiting & (surrogate(evidence, parameters, trial, s) >= before - slack)
+        result = Gaussian(
+            np.where(good[:, None], trial.m, result.m),
+            np.where(good[:, None], trial.e, result.e),
+            np.where(good[:, None, None, None], trial.precision, result.precision),
+        )
+        waiting &= ~good
+        if not waiting.any():
+            break
+        tau *= 0.5
+    return result
+
+
+def statistics(evidence: Evidence, parameters: Parameters, q: Gaussian) -> Statistics:
+    """Sums over objects that the M-step needs, phi at its optimum."""
+    w = evidence.weights[:, None]
+    v = q.covariance
+    spread = v[..., 0, 0] + v[..., 1, 1] - 2.0 * v[..., 0, 1]
+    layout = evidence.layout
+    counts = np.zeros((layout.n_rows, evidence.n_classes))
+    likelihoods = cluster_log_likelihoods(evidence, parameters)
+    for (m, present, given), (_, _, value) in zip(evidence.assignments(), likelihoods, strict=True):
+        phi = w * present[:, None] * softmax(q.e + value, axis=1)
+        first, last = layout.offsets[m], layout.offsets[m + 1]
+        if given.ndim == 2:
+            counts[first:last] += given.T @ phi
+        else:
+            np.add.at(counts, given[present], phi[present])
+    return Statistics(
+        weight=float(w.sum()),
+        first=(w * q.m).sum(axis=0),
+        second=(w * (v[..., 0, 0] + q.m**2)).sum(axis=0),
+        gap=float((w * (spread + (q.e - q.m) ** 2)).sum()),
+        counts=counts,
+        bound=float(evidence.weights @ object_bounds(evidence, parameters, q)),
+    )
