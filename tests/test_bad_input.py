@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
 import bc3e
-from bc3e.model import inference, schedule
+from bc3e import estimator
+from bc3e.labels import LabelTable
+from bc3e.model import schedule
 
 V = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 1]])
 C = np.array([[0, 2], [1, 0], [0, 1], [1, 1]])
@@ -96,6 +99,24 @@ CASES: list[Case] = [
     ("a number", {}, {"votes": V, "clusters": 7}, ("clusters", "int")),
     ("two columns of one name", {}, {"votes": [pd.Series([0, 1], name="t"), pd.Series([0, 1], name="t")]}, ("votes", "'t'")),
     ("different index", {}, {"votes": pd.DataFrame(V), "clusters": pd.DataFrame(C, index=[3, 2, 1, 0])}, ("clusters", "index", ".loc[votes.index]")),
+    ("fraction in the fourth row", {}, {"votes": np.array([[0], [1], [0], [1.5]], dtype=object)}, ("votes", "row 3", "1.5")),
+    ("pandas columns of one name", {}, {"votes": pd.DataFrame(V, columns=list("aab"))}, ("votes", "'a'", "own name")),
+    ("struct column", {}, {"votes": pl.DataFrame({"a": [{"x": 1}, {"x": 2}]})}, ("votes", "'a'", "nested")),
+    ("lazy frame", {}, {"votes": pl.DataFrame(V).lazy()}, ("votes", "lazy", ".collect()")),
+    ("class list with NA", {"classes": [0, 1, pd.NA]}, {}, ("classes", "missing")),
+    ("nested class list", {"classes": [[1], [2, 3]]}, {}, ("classes", "list of labels")),
+    ("series in another order", {}, {"votes": [pd.Series([0, 1], name="a"), pd.Series([0, 1], index=[1, 0], name="b")]}, ("votes", "'b'", "index")),
+    ("weights in another order", {}, {"votes": pd.DataFrame(V), "sample_weight": pd.Series([1, 1, 1, 1], index=[3, 2, 1, 0])}, ("sample_weight", "index")),
+    ("numbers from one beside probabilities", {}, {"votes": [np.array([1, 2, 1, 2]), np.eye(3)[[0, 1, 0, 1]]]}, ("votes", "classes=")),
+    ("unnamed beside unsorted names", {}, {"votes": [P, pd.DataFrame(P, columns=["b", "a"])]}, ("votes", "no names", "classes=")),
+    ("weights beyond reason", {}, {"votes": V, "clusters": C, "sample_weight": [1e308] * 4}, ("sample_weight", "row 0", "1e+308")),
+    ("class mean beyond reason", {"class_mean": 1e200}, {}, ("class_mean", "1e+200")),
+    ("profile prior beyond reason", {"profile_prior": 1e308}, {}, ("profile_prior", "1e+308")),
+    ("vote weight beyond reason", {"vote_weight": 1e300}, {}, ("vote_weight", "1e+300")),
+    ("delta2 below its range", {"delta2": 1e-12}, {}, ("delta2", "1e-12", "1e-08")),
+    ("start is a number", {"init": 5}, {}, ("init", "5")),
+    ("seed is text", {"random_state": "x"}, {}, ("random_state", "'x'", "Generator")),
+    ("unknown calibration", {"vote_calibration": "platt"}, {}, ("vote_calibration", "'platt'", "agreement")),
     ("unknown posterior", {"posterior": "full"}, {}, ("posterior", "'full'", "structured")),
     ("negative delta2", {"delta2": -1.0}, {}, ("delta2", "-1.0", "InverseGamma")),
     ("zero delta2", {"delta2": 0}, {}, ("delta2", "positive")),
@@ -129,8 +150,14 @@ def test_bad_input_is_refused_before_any_work(case: Case, monkeypatch: pytest.Mo
     def no_work(*_: Any, **__: Any) -> None:
         raise AssertionError("the model was run on bad input")
 
-    monkeypatch.setattr(schedule, "e_step", no_work)
-    monkeypatch.setattr(inference, "cold_state", no_work)
+    for module, name in (
+        (LabelTable, "evidence"),
+        (estimator, "learn_shrinkage"),
+        (estimator, "agreement_rate"),
+        (schedule, "e_step"),
+        (schedule, "cold_state"),
+    ):
+        monkeypatch.setattr(module, name, no_work)
     arguments = arguments or {"votes": V, "clusters": C}
     with pytest.raises(bc3e.InputError) as caught:
         bc3e.BC3E(**constructor).fit(**arguments)
@@ -163,6 +190,27 @@ def test_new_objects_must_fit_the_model(case: tuple[str, Any, Any, tuple[str, ..
         model.predict_proba(votes, clusters)
     for word in words:
         assert word in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: bc3e.InverseGamma(-1, 1),
+        lambda: bc3e.InverseGamma("a", 1),
+        lambda: bc3e.InverseGamma(1, np.inf),
+        lambda: bc3e.Normal(0, 0),
+    ],
+)
+def test_impossible_priors_are_refused(make: Any) -> None:
+    with pytest.raises(bc3e.InputError, match="Pass"):
+        make()
+
+
+def test_names_in_a_mapping_must_be_those_of_the_fit() -> None:
+    columns = dict(zip("abc", V.T, strict=True))
+    model = bc3e.BC3E().fit(columns, C)
+    with pytest.raises(bc3e.InputError, match="'d'"):
+        model.predict({"b": V[:, 0], "c": V[:, 1], "d": V[:, 2]}, C)
 
 
 def test_a_failed_fit_leaves_the_old_one_alone() -> None:

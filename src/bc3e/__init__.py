@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bc3e.comparison import Comparison, compare
     from bc3e.errors import InputError, InputTypeError
-    from bc3e.estimator import BC3E, LearnedParameters, Posterior
+    from bc3e.estimator import BC3E
     from bc3e.labels import LabelTable
     from bc3e.model.parameters import InverseGamma, Normal
     from bc3e.model.schedule import Progress
+    from bc3e.results import LearnedParameters, Posterior
 
 __version__ = "0.1.0"
 
@@ -23,9 +24,9 @@ _HOME = {
     "InputTypeError": "bc3e.errors",
     "InverseGamma": "bc3e.model.parameters",
     "LabelTable": "bc3e.labels",
-    "LearnedParameters": "bc3e.estimator",
+    "LearnedParameters": "bc3e.results",
     "Normal": "bc3e.model.parameters",
-    "Posterior": "bc3e.estimator",
+    "Posterior": "bc3e.results",
     "Progress": "bc3e.model.schedule",
     "compare": "bc3e.comparison",
 }

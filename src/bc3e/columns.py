@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -60,19 +61,19 @@ Column = LabelColumn | ScoreColumn
 class Frame:
     """The data frame library that the input came in, to answer in kind."""
 
-    namespace: Any
+    backend: Any  # the name of the library: a module could not be pickled
     index: Any = None
 
     def labels(self, values: NDArray[Any]) -> Any:
         if self.index is not None:
-            return self.namespace.Series(values, index=self.index, name="label")
-        return nw.new_series("label", values.tolist(), backend=self.namespace).to_native()
+            return import_module("pandas").Series(values, index=self.index, name="label")
+        return nw.new_series("label", values.tolist(), backend=self.backend).to_native()
 
     def table(self, values: NDArray[np.float64], names: Sequence[Any]) -> Any:
         if self.index is not None:
-            return self.namespace.DataFrame(values, index=self.index, columns=list(names))
+            return import_module("pandas").DataFrame(values, index=self.index, columns=list(names))
         columns = {str(name): values[:, i] for i, name in enumerate(names)}
-        return nw.from_dict(columns, backend=self.namespace).to_native()
+        return nw.from_dict(columns, backend=self.backend).to_native()
 
 
 def read_columns(
@@ -95,7 +96,7 @@ def read_columns(
         return [], None
     if hasattr(value, "tocsr"):
         raise InputTypeError(argument, "a sparse matrix", "Pass a dense array of labels.")
-    frame = _as_frame(value)
+    frame = _as_frame(argument, value)
     if frame is not None:
         columns: list[Column] = [
             _label_column(argument, str(series.name), series, keep_minus_one)
@@ -106,10 +107,10 @@ def read_columns(
         items = [(str(name), item) for name, item in value.items()]
         return _read_items(argument, items, keep_minus_one)
     if _is_column_list(value):
-        named = [
-            (str(getattr(item, "name", None) or f"{noun}_{i}"), item) for i, item in enumerate(value)
-        ]
+        named = [(_name_of(item) or f"{noun}_{i}", item) for i, item in enumerate(value)]
         return _read_items(argument, named, keep_minus_one)
+    if _is_series(value):
+        return _read_items(argument, [(_name_of(value) or f"{noun}_0", value)], keep_minus_one)
     return _read_array(argument, value, noun, keep_minus_one), None
 
 
@@ -117,25 +118,56 @@ def _is_column_list(value: Any) -> bool:
     """A list of arrays or series is one item per column; a list of lists is rows."""
     if not isinstance(value, list | tuple):
         return False
-    return any((hasattr(item, "shape") and np.ndim(item) > 0) or _is_series(item) for item in value)
+    return any(
+        not isinstance(item, _ROW) and (len(getattr(item, "shape", ())) > 0 or _is_series(item))
+        for item in value
+    )
+
+
+_ROW = (list, tuple, str, bytes, int, float, bool, type(None), np.generic)
+
+
+def _name_of(item: Any) -> str | None:
+    name = getattr(item, "name", None)
+    return str(name) if isinstance(name, str | int) else None
 
 
 def _is_series(item: Any) -> bool:
+    if type(item).__module__.split(".")[0] == "pyarrow" and hasattr(item, "to_numpy"):
+        return not hasattr(item, "column_names")
     return isinstance(nw.from_native(item, allow_series=True, pass_through=True), nw.Series)
 
 
-def _as_frame(value: Any) -> Any:
-    found = nw.from_native(value, eager_only=True, pass_through=True)
-    if isinstance(found, nw.DataFrame):
-        return found
+def _as_frame(argument: str, value: Any) -> Any:
     if hasattr(value, "collect") and hasattr(value, "lazy"):
-        raise InputTypeError("input", "a lazy frame", "Call .collect() first.")
-    return None
+        raise InputTypeError(argument, "a lazy frame", "Call .collect() first.")
+    names = getattr(value, "columns", None)
+    if hasattr(value, "iloc") and names is not None and not names.is_unique:
+        twice = names[names.duplicated()][0]
+        raise InputError(
+            argument, f"two columns are called {str(twice)!r}", "Give every column its own name."
+        )
+    found = nw.from_native(value, eager_only=True, pass_through=True)
+    return found if isinstance(found, nw.DataFrame) else None
 
 
 def _frame_of(found: Any) -> Frame:
-    index = found.to_native().index if nw.dependencies.is_pandas_dataframe(found.to_native()) else None
-    return Frame(nw.get_native_namespace(found), index)
+    native = found.to_native()
+    index = native.index if hasattr(native, "iloc") else None
+    return Frame(nw.get_native_namespace(found).__name__, index)
+
+
+def _one_index(argument: str, name: str, frame: Frame | None, item: Any) -> None:
+    """Refuse a pandas column whose rows are labelled otherwise than those before it."""
+    index = getattr(item, "index", None) if hasattr(item, "iloc") else None
+    if frame is None or frame.index is None or index is None or index.equals(frame.index):
+        return
+    raise InputError(
+        argument,
+        "its index differs from that of the columns before it",
+        "Bring all columns into one order of rows first, with .loc or .reindex.",
+        place=f"column {name!r}",
+    )
 
 
 def _read_items(
@@ -144,17 +176,20 @@ def _read_items(
     columns: list[Column] = []
     frame: Frame | None = None
     for name, item in items:
-        table = _as_frame(item)
+        table = _as_frame(argument, item)
+        _one_index(argument, name, frame, item)
         if table is not None:
             frame = frame or _frame_of(table)
             scores = _numbers(argument, name, table.to_numpy())
             columns.append(_score_column(argument, name, scores, tuple(table.columns)))
             continue
         if _is_series(item):
-            native = nw.from_native(item, series_only=True)
-            if frame is None and hasattr(item, "index") and hasattr(item, "iloc"):
-                frame = Frame(nw.get_native_namespace(native), item.index)
-            columns.append(_label_column(argument, name, native, keep_minus_one))
+            if type(item).__name__ != "ChunkedArray" and hasattr(item, "__arrow_c_array__"):
+                item = import_module("pyarrow").chunked_array([item])
+            if frame is None and hasattr(item, "iloc"):
+                frame = Frame("pandas", item.index)
+            series = nw.from_native(item, series_only=True)
+            columns.append(_label_column(argument, name, series, keep_minus_one))
             continue
         if hasattr(item, "tocsr"):
             raise InputTypeError(
@@ -238,6 +273,11 @@ def _label_column(argument: str, name: str, raw: Any, keep_minus_one: bool) -> L
     else:
         values, rows, null = raw, None, None
     place = _Place(argument, name, rows)
+    if values.ndim != 1:
+        raise InputTypeError(
+            argument, "a column of nested values", "Labels are whole numbers, text or booleans.",
+            place=f"column {name!r}",
+        )  # fmt: skip
     kind = values.dtype.kind
     if kind in "iu":
         distinct, codes, dropped = _factorize_integers(values, keep_minus_one)
@@ -287,7 +327,8 @@ def _factorize_integers(
     if values.size == 0:
         return (), np.empty(0, dtype=np.int64), False
     low, high = int(values.min()), int(values.max())
-    if high - low < max(65536, 4 * values.size):  # a table beats sorting
+    fits = low >= -(2**63) and high < 2**63
+    if fits and high - low < max(65536, 4 * values.size):  # a table beats sorting
         shifted = (values.astype(np.int64) if values.dtype.kind == "i" else values) - low
         seen = np.bincount(shifted.astype(np.intp, copy=False), minlength=high - low + 1) > 0
         distinct = np.flatnonzero(seen) + low
@@ -387,7 +428,8 @@ def _as_label(place: _Place, position: int, item: Any) -> tuple[str, Any]:
     if isinstance(item, float | np.floating):
         if np.isnan(item):
             return "none", None
-        whole, _ = _whole_numbers(_Place(place.argument, place.name, None), np.array([float(item)]))
+        here = np.array([position]) if place.rows is None else place.rows[[position]]
+        whole, _ = _whole_numbers(_Place(place.argument, place.name, here), np.array([float(item)]))
         return "number", int(whole[0])
     raise _not_a_label(place, position, item)
 

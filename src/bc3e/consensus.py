@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ class Answer:
 
     def expand(self, values: NDArray[Any]) -> NDArray[Any]:
         """One row per object instead of one per pattern."""
-        return values if self.inverse is None else values[self.inverse]
+        return values.copy() if self.inverse is None else values[self.inverse]
 
 
 class ConsensusEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -59,9 +59,10 @@ class ConsensusEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._check_parameters()
         table = LabelTable.read(votes, clusters, classes=self.classes, n_classes=self.n_classes)
-        weights = check_sample_weight(sample_weight, table.n_objects)
+        weights = check_sample_weight(sample_weight, table.n_objects, table.frame)
         self._answer = self._consensus(table, weights)
-        self._shell = table.take(np.empty(0, dtype=np.intp)) if table.frame is None else table
+        # Only what is needed to answer in kind is kept: no row of the table.
+        self._shell = replace(table.take(np.empty(0, dtype=np.intp)), frame=table.frame)
         self.classes_ = table.classes
         self.classifier_names_ = tuple(column.name for column in table.votes)
         self.clusterer_names_ = tuple(column.name for column in table.clusters)

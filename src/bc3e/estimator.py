@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
+from numpy.typing import NDArray
+from sklearn.base import clone
 
 from bc3e.consensus import Answer, ConsensusEstimator
 from bc3e.errors import InputError
 from bc3e.labels import LabelTable, soft_vote
+from bc3e.model.calibration import exponent_for, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import (
@@ -23,7 +25,7 @@ from bc3e.model.parameters import (
     normalize_profiles,
 )
 from bc3e.model.schedule import Fit, Progress, infer, run_em
-from bc3e.model.shrinkage import learned_strengths, shrinkage_counts
+from bc3e.model.shrinkage import SIGNIFICANT, learn_shrinkage, shrinkage_counts
 from bc3e.model.starts import (
     cluster_counts,
     diffused_responsibilities,
@@ -32,45 +34,10 @@ from bc3e.model.starts import (
 )
 from bc3e.model.trust import trust_shares
 from bc3e.progress import FitProgress
-from bc3e.settings import check_constructor, mean_rule, variance_rule
+from bc3e.results import LearnedParameters, Posterior
+from bc3e.selection import TOTALS, UNADVISED, agreement_rate, choose_total
+from bc3e.settings import check_constructor, mean_rule, random_source, variance_rule
 from bc3e.summary import Section, Summary
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Gaussian posterior of each object's class tendency y and cluster tendency theta.
-
-    Attributes
-    ----------
-    y_mean, y_var : (N, k) arrays
-    theta_mean, theta_var : (N, k) arrays
-    covariance : (N, k) array
-        Covariance of y and theta per class; zero in the factorized family.
-    """
-
-    y_mean: FloatArray
-    y_var: FloatArray
-    theta_mean: FloatArray
-    theta_var: FloatArray
-    covariance: FloatArray
-
-
-@dataclass(frozen=True)
-class LearnedParameters:
-    """Parameters of a fitted model.
-
-    Attributes
-    ----------
-    class_mean, class_variance : (k,) arrays
-    delta2 : float
-    cluster_profiles : list of (k, k_m) arrays
-        Probability of each cluster in each class, one array per clustering.
-    """
-
-    class_mean: FloatArray
-    class_variance: FloatArray
-    delta2: float
-    cluster_profiles: list[FloatArray]
 
 
 class BC3E(ConsensusEstimator):
@@ -100,10 +67,14 @@ class BC3E(ConsensusEstimator):
         Its variance sigma2.
     vote_weight : float or None
         The votes of an object count as this many in all; None counts each as one.
+    vote_calibration : {"agreement", None}
+        Make the votes as confident as the classifiers agree with each other, an
+        estimate of how often they are right; None takes them as they are.
     evidence_weight : "auto", float or (r2,) array
-        How much a label of each clustering counts. "auto" is min(1, 3 / r2):
-        clusterings of the same data are not independent witnesses, so together
-        they count as three.
+        How much a label of each clustering counts. "auto" ignores clusterings
+        that do not predict the votes significantly and lets the others share
+        0, 0.5, 1 or 3 labels in all, as hidden classifiers advise
+        (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
         frequencies whose strength is learned per clustering ("marginal"),
@@ -111,13 +82,14 @@ class BC3E(ConsensusEstimator):
     init : {"votes", "diffusion", "random"} or a sequence of them
         Where the EM starts: profiles of the votes, of the votes diffused over
         shared clusters, or of random seed objects. Of several starts the one
-        with the highest final lower bound is kept (the first, if equal). Without
+        with the highest final lower bound is kept (the first, if equal to 1e-6). Without
         votes every start is random.
     n_init : int
         How many random starts "random" stands for.
     max_iter : int
         EM iterations at most. The default is small on purpose: the first
-        iterations sharpen the profiles, later ones may carry classes away.
+        iterations sharpen the profiles, later ones carry classes away from the
+        meaning that the votes gave them.
     tol : float
         Stop when an iteration raises the bound by less than this per object.
     random_state : int, RandomState or None
@@ -153,6 +125,10 @@ class BC3E(ConsensusEstimator):
     classifier_names_, clusterer_names_ : tuple of str
     profile_strengths_ : (r2,) array
         Strength of the profile prior in objects, per clustering.
+    evidence_weights_ : (r2,) array
+        How much a label of each clustering counted; 0 for one that was ignored.
+    vote_exponent_ : float
+        Power that the votes were raised to by the calibration.
 
     References
     ----------
@@ -162,13 +138,14 @@ class BC3E(ConsensusEstimator):
     Examples
     --------
     Two of three classifiers are wrong about the last object; the clusterings
-    know its company.
+    know its company. (Eight objects are too few for the default to trust a
+    clustering, so their weight is given.)
 
     >>> import bc3e
     >>> votes = [["a", "a", "a"], ["a", "a", "b"], ["a", "a", "a"], ["b", "b", "b"],
     ...          ["b", "b", "b"], ["b", "b", "b"], ["b", "b", "b"], ["b", "a", "a"]]
     >>> clusters = [[0, 1], [0, 1], [0, 1], [2, 0], [2, 0], [2, 0], [2, 0], [2, 0]]
-    >>> model = bc3e.BC3E(delta2=0.1, profile_prior=None).fit(votes, clusters)
+    >>> model = bc3e.BC3E(delta2=0.1, profile_prior=None, evidence_weight=1.0).fit(votes, clusters)
     >>> model.labels_.tolist()
     ['a', 'a', 'a', 'b', 'b', 'b', 'b', 'b']
     >>> model.predict([["a", "b", None]], [[2, 0]]).tolist()
@@ -185,11 +162,12 @@ class BC3E(ConsensusEstimator):
         class_mean: float | Sequence[float] | FloatArray | str | Normal = 0.0,
         class_variance: float | Sequence[float] | FloatArray | str | InverseGamma = 1.0,
         vote_weight: float | None = 3.0,
+        vote_calibration: str | None = "agreement",
         evidence_weight: float | str | Sequence[float] | FloatArray = "auto",
         profile_prior: float | str | None = "marginal",
         init: str | Sequence[str] = "votes",
         n_init: int = 4,
-        max_iter: int = 6,
+        max_iter: int = 2,
         tol: float = 1e-6,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -203,6 +181,7 @@ class BC3E(ConsensusEstimator):
         self.class_mean = class_mean
         self.class_variance = class_variance
         self.vote_weight = vote_weight
+        self.vote_calibration = vote_calibration
         self.evidence_weight = evidence_weight
         self.profile_prior = profile_prior
         self.init = init
@@ -227,6 +206,7 @@ class BC3E(ConsensusEstimator):
             "class_mean": "learn",
             "class_variance": "learn",
             "vote_weight": None,
+            "vote_calibration": None,
             "evidence_weight": 1.0,
             "profile_prior": None,
             "max_iter": 100,
@@ -247,27 +227,43 @@ class BC3E(ConsensusEstimator):
         self._fitted_answer()
         table = LabelTable.read_like(votes, clusters, self._schema)
         evidence, inverse = table.evidence(
-            evidence_weights=self._evidence_weights, vote_weight=self.vote_weight
+            evidence_weights=self.evidence_weights_,
+            vote_weight=self._vote_weight,
+            vote_exponent=self.vote_exponent_,
         )
         state, _ = infer(evidence, self._learned, structured=self._structured, workers=self._workers())
         return table, Answer(_softmax(state.mean), inverse)
 
-    def _consensus(self, table: LabelTable, weights: FloatArray | None) -> Answer:
+    def _consensus(
+        self, table: LabelTable, weights: FloatArray | None, total: float | None = None
+    ) -> Answer:
+        """Fit the table; `total` is the evidence of all clusterings, None to find out."""
         workers = self._workers()
+        priors = self._priors(len(table.classes))
+        given = self._given_weights(len(table.clusters))
         evidence, inverse = table.evidence(
-            evidence_weights=self._resolve_evidence_weights(len(table.clusters)),
+            evidence_weights=np.ones(len(table.clusters)) if given is None else given,
             sample_weight=weights,
             vote_weight=self.vote_weight,
         )
+        self.vote_exponent_ = self._vote_exponent(table, weights, evidence)
+        evidence = replace(evidence, votes=tempered(evidence.votes, self.vote_exponent_))
         unit = float(evidence.weights.sum()) / table.n_objects
-        rules, starts = self._prepare(evidence, unit, workers)
-        fit = self._best_fit(evidence, rules, starts, workers)
-        state, bound = infer(evidence, fit.parameters, structured=self._structured, workers=workers)
-        row_weights = evidence.layout.per_row(evidence.evidence_weights)
+        shrinkage = learn_shrinkage(evidence, vote_responsibilities(evidence.votes), unit, workers)
+        if given is None:
+            informative = shrinkage.significance > SIGNIFICANT
+            if total is None:
+                total = self._total_evidence(table, weights, informative)
+            evidence = replace(evidence, evidence_weights=_shared(total, informative, evidence))
+        strengths = shrinkage.strengths
+        rules, starts = self._prepare(evidence, priors, strengths, unit, workers)
+        fit, state, bound = self._best_fit(evidence, rules, starts, workers)
 
         self._schema = table.schema
         self._learned = fit.parameters
-        self._evidence_weights = evidence.evidence_weights
+        self._structured = self.posterior == "structured"
+        self._vote_weight = self.vote_weight
+        self.evidence_weights_ = evidence.evidence_weights
         self._state = state
         self._profiles = evidence.layout.split(fit.parameters.profiles)
         self._sizes = (table.n_objects, evidence.n_patterns)
@@ -275,7 +271,7 @@ class BC3E(ConsensusEstimator):
         self.delta2_ = fit.parameters.delta2
         self.lower_bounds_ = np.array(fit.lower_bounds)
         self.delta2_path_ = np.array(fit.delta2_path)
-        self.lower_bound_ = bound + rules.log_prior(fit.parameters, row_weights)
+        self.lower_bound_ = bound
         self.n_iter_ = len(fit.lower_bounds)
         self.converged_ = fit.converged
         self.start_ = fit.start
@@ -284,39 +280,100 @@ class BC3E(ConsensusEstimator):
 
     def _best_fit(
         self, evidence: Evidence, rules: Rules, starts: dict[str, FloatArray], workers: Workers
-    ) -> Fit:
-        """One EM run per start (given as cluster counts); the highest final bound wins."""
-        fits: list[Fit] = []
+    ) -> tuple[Fit, State, float]:
+        """One EM run per start (given as cluster counts); the one that ends highest is kept.
+
+        Ends are compared by the bound of the answer itself, after the last
+        inference under frozen parameters.
+        """
+        structured = self.posterior == "structured"
+        row_weights = evidence.layout.per_row(evidence.evidence_weights)
+        best: tuple[Fit, State, float] | None = None
+        stopped = False
         with FitProgress(bool(self.verbose), self.max_iter) as bar:
 
             def observe(step: Progress) -> bool:
+                nonlocal stopped
                 bar.show(step)
-                return bool(self.callback(step)) if self.callback is not None else False
+                stopped = self.callback is not None and bool(self.callback(step))
+                return stopped
 
             for name, counts in starts.items():
-                start = Parameters(
-                    class_mean=rules.class_mean.mean,
-                    class_variance=_initial_variance(rules.class_variance, evidence.n_classes),
-                    delta2=float(_initial_variance(rules.delta2, 1)[0]),
-                    profiles=normalize_profiles(counts + rules.profile_counts, evidence.layout),
+                fit = run_em(
+                    evidence,
+                    self._first_parameters(evidence, rules, counts),
+                    rules,
+                    structured=structured,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    workers=workers,
+                    name=name,
+                    observe=observe,
                 )
-                fits.append(
-                    run_em(
-                        evidence,
-                        start,
-                        rules,
-                        structured=self._structured,
-                        max_iter=self.max_iter,
-                        tol=self.tol,
-                        workers=workers,
-                        name=name,
-                        observe=observe,
-                    )
-                )
-        return max(fits, key=lambda fit: fit.lower_bounds[-1])
+                state, value = infer(evidence, fit.parameters, structured=structured, workers=workers)
+                value += rules.log_prior(fit.parameters, row_weights)
+                # Starts that end in the same place differ by rounding: the first of them stays.
+                if best is None or value > best[2] + 1e-6 * abs(best[2]):
+                    best = (fit, state, value)
+                if stopped:
+                    break
+        assert best is not None
+        return best
+
+    @staticmethod
+    def _first_parameters(evidence: Evidence, rules: Rules, counts: FloatArray) -> Parameters:
+        return Parameters(
+            class_mean=rules.class_mean.mean,
+            class_variance=_initial_variance(rules.class_variance, evidence.n_classes),
+            delta2=float(_initial_variance(rules.delta2, 1)[0]),
+            profiles=normalize_profiles(counts + rules.profile_counts, evidence.layout),
+        )
+
+    def _priors(self, k: int) -> Rules:
+        """Rules of all parameters but the profiles, which need the data."""
+        return Rules(
+            class_mean=mean_rule(self.class_mean, k),
+            class_variance=variance_rule("class_variance", self.class_variance, k),
+            delta2=variance_rule("delta2", self.delta2, 1),
+            profile_counts=np.empty((0, k)),
+        )
+
+    def _vote_exponent(self, table: LabelTable, weights: FloatArray | None, evidence: Evidence) -> float:
+        """Power that makes the votes as confident as the classifiers agree; 1 if unknown."""
+        rate = agreement_rate(table, weights) if self.vote_calibration == "agreement" else None
+        return 1.0 if rate is None else exponent_for(evidence.votes, evidence.weights, rate)
+
+    def _total_evidence(
+        self, table: LabelTable, weights: FloatArray | None, informative: NDArray[np.bool_]
+    ) -> float:
+        """Evidence of all clusterings together, by the word of hidden classifiers.
+
+        With a single classifier there is nobody to ask, and all clusterings that
+        passed the test of significance count as one label.
+        """
+        if not informative.any():
+            return 0.0
+        if len(table.votes) < 2:
+            return UNADVISED
+
+        def refine(
+            others: LabelTable, mass: FloatArray | None, total: float
+        ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+            trial = clone(self).set_params(verbose=False, callback=None)
+            answer = trial._consensus(others, mass, total)
+            refined = answer.expand(np.argmax(answer.probabilities, axis=1))
+            return np.argmax(others.soft_vote(), axis=1), refined
+
+        seed = int(random_source(self.random_state).randint(2**31 - 1))
+        return choose_total(table, weights, refine, seed)
 
     def _prepare(
-        self, evidence: Evidence, unit: float, workers: Workers
+        self,
+        evidence: Evidence,
+        priors: Rules,
+        strengths: FloatArray,
+        unit: float,
+        workers: Workers,
     ) -> tuple[Rules, dict[str, FloatArray]]:
         """Rules of the M-step, and for each start the cluster counts it implies.
 
@@ -327,16 +384,22 @@ class BC3E(ConsensusEstimator):
         names = [self.init] if isinstance(self.init, str) else list(self.init)
         anchor = vote_responsibilities(evidence.votes)
         voted = bool(evidence.votes.any())
-        rules = self._rules(evidence, anchor, unit, workers) if voted else None
+        rules = None
+        if voted:
+            counts = self._profile_counts(evidence, anchor, strengths)
+            rules = replace(priors, profile_counts=counts)
         names = names if voted else ["random"]
-        rng = check_random_state(self.random_state)
+        rng = random_source(self.random_state)
         starts: dict[str, FloatArray] = {}
         for name in names:
             if name == "random":
                 for i in range(self.n_init):
                     draws = np.random.default_rng(rng.randint(2**31 - 1))
                     drawn = random_responsibilities(evidence, draws)
-                    rules = rules or self._rules(evidence, drawn, unit, workers)
+                    if rules is None:
+                        strengths = learn_shrinkage(evidence, drawn, unit, workers).strengths
+                        counts = self._profile_counts(evidence, drawn, strengths)
+                        rules = replace(priors, profile_counts=counts)
                     starts[f"random {i + 1}"] = cluster_counts(evidence, drawn)
             else:
                 diffuse = name == "diffusion"
@@ -345,32 +408,24 @@ class BC3E(ConsensusEstimator):
         assert rules is not None
         return rules, starts
 
-    def _rules(self, evidence: Evidence, anchor: FloatArray, unit: float, workers: Workers) -> Rules:
-        """Rules of the M-step; the profile prior is fitted to the `anchor` responsibilities."""
-        k = evidence.n_classes
+    def _profile_counts(
+        self, evidence: Evidence, anchor: FloatArray, strengths: FloatArray
+    ) -> FloatArray:
+        """Pseudo-counts of the profile prior, with the cluster frequencies of the `anchor`."""
         counts = cluster_counts(evidence, anchor)
         if self.profile_prior is None:
             self.profile_strengths_ = np.zeros(evidence.layout.n_clusterings)
-            profile_counts = np.zeros_like(counts)
-        else:
-            if isinstance(self.profile_prior, str):
-                self.profile_strengths_ = learned_strengths(evidence, anchor, unit, workers)
-            else:
-                self.profile_strengths_ = np.full(
-                    evidence.layout.n_clusterings, float(self.profile_prior)
-                )
-            profile_counts = shrinkage_counts(evidence, counts, self.profile_strengths_)
-        return Rules(
-            class_mean=mean_rule(self.class_mean, k),
-            class_variance=variance_rule("class_variance", self.class_variance, k),
-            delta2=variance_rule("delta2", self.delta2, 1),
-            profile_counts=profile_counts,
-        )
+            return np.zeros_like(counts)
+        learned = isinstance(self.profile_prior, str)
+        given = np.full(evidence.layout.n_clusterings, 0.0 if learned else self.profile_prior)
+        self.profile_strengths_ = strengths if learned else given
+        return shrinkage_counts(evidence, counts, self.profile_strengths_)
 
-    def _resolve_evidence_weights(self, r2: int) -> FloatArray:
+    def _given_weights(self, r2: int) -> FloatArray | None:
+        """Evidence weights as the user gave them, None for "auto"."""
         if isinstance(self.evidence_weight, str):
-            return np.full(r2, min(1.0, 3.0 / max(r2, 1)))
-        weights = np.asarray(self.evidence_weight, dtype=np.float64)
+            return None
+        weights = np.array(self.evidence_weight, dtype=np.float64)
         if weights.ndim == 0:
             return np.full(r2, float(weights))
         if weights.shape != (r2,):
@@ -380,10 +435,6 @@ class BC3E(ConsensusEstimator):
                 "Pass one weight per clustering, one number, or 'auto'.",
             )
         return weights
-
-    @property
-    def _structured(self) -> bool:
-        return self.posterior == "structured"
 
     def _workers(self) -> Workers:
         return Workers(self.n_jobs)
@@ -406,8 +457,8 @@ class BC3E(ConsensusEstimator):
         self._fitted_answer()
         found = self._learned
         return LearnedParameters(
-            found.class_mean,
-            found.class_variance,
+            found.class_mean.copy(),
+            found.class_variance.copy(),
             found.delta2,
             [block.T.copy() for block in self._profiles],
         )
@@ -429,8 +480,9 @@ class BC3E(ConsensusEstimator):
             ("trust in the clusterings", f"{self.trust_:.3f}"),
             ("labels changed from the soft vote", f"{changed:.1%}"),
         )  # fmt: skip
+        voted = bool(self.classifier_names_)
         classes = tuple(
-            (str(label), f"{was:.1%}", f"{now:.1%}")
+            (str(label), f"{was:.1%}" if voted else "no votes", f"{now:.1%}")
             for label, was, now in zip(self.classes_.tolist(), before, after, strict=True)
         )
         clusterings = tuple(
@@ -441,22 +493,35 @@ class BC3E(ConsensusEstimator):
         )
         return Summary(
             (
-                Section("BC3E", ("quantity", "value"), fit_rows),
+                Section("BC3E", ("quantity", "value"), fit_rows if voted else fit_rows[:-1]),
                 Section("Class shares", ("class", "soft vote", "refined"), classes),
                 Section("Clusterings", ("name", "clusters", "trust"), clusterings),
             )
         )
 
-    def _repr_html_(self) -> str:
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """What a notebook shows: the summary of a fitted model, else its parameters."""
         if not self.__sklearn_is_fitted__():
-            return str(super()._repr_html_())
-        return self.summary()._repr_html_()
+            bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+            return bundle
+        summary = self.summary()
+        return {"text/plain": str(summary), "text/html": summary._repr_html_()}
 
 
 def _softmax(values: FloatArray) -> FloatArray:
     shares: FloatArray = np.exp(values - values.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     return shares
+
+
+def _shared(total: float, informative: NDArray[np.bool_], evidence: Evidence) -> FloatArray:
+    """Equal shares of the total evidence for the informative clusterings, at most one label each.
+
+    Without votes there is nothing to be informative about: all clusterings share.
+    """
+    chosen = informative if evidence.votes.any() else np.ones_like(informative)
+    total = total if evidence.votes.any() else TOTALS[-1]
+    return np.where(chosen, min(1.0, total / max(int(chosen.sum()), 1)), 0.0)
 
 
 def _initial_variance(rule: VarianceRule, size: int) -> FloatArray:

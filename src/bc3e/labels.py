@@ -14,9 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bc3e.alignment import (
+    align_clusters,
+    align_votes,
+    class_list,
+    cluster_values,
+    distinct_names,
+    given_classes,
+    is_nameless,
+    match_names,
+)
 from bc3e.columns import Column, Frame, LabelColumn, ScoreColumn, read_columns
 from bc3e.errors import InputError, InputTypeError
+from bc3e.model.calibration import tempered
 from bc3e.model.evidence import Evidence, FloatArray, Layout
+
+LARGEST_WEIGHT = 1e15  # beyond it sums of squares lose the other objects
 
 
 @dataclass(frozen=True)
@@ -52,18 +65,18 @@ class LabelTable:
         n_classes: int | None = None,
     ) -> LabelTable:
         """Check and code what a user passed to ``fit``."""
-        given = _given_classes(classes)
+        given = given_classes(classes)
         keep = given is not None and -1 in given.tolist()
         vote_columns, vote_frame = read_columns("votes", votes, noun="classifier", keep_minus_one=keep)
         cluster_columns, cluster_frame = read_columns("clusters", clusters, noun="clustering")
         n_objects = _common_length(vote_columns, cluster_columns)
         _same_index(vote_frame, cluster_frame)
-        _distinct_names("votes", vote_columns)
-        _distinct_names("clusters", cluster_columns)
-        class_list = _class_list(vote_columns, given, n_classes)
+        distinct_names("votes", vote_columns)
+        distinct_names("clusters", cluster_columns)
+        found = class_list(vote_columns, given, n_classes)
         return cls(
-            classes=class_list,
-            votes=tuple(_align_votes(column, class_list) for column in vote_columns),
+            classes=found,
+            votes=tuple(align_votes(column, found) for column in vote_columns),
             clusters=tuple(cluster_columns),
             n_objects=n_objects,
             frame=vote_frame or cluster_frame,
@@ -77,13 +90,20 @@ class LabelTable:
         cluster_columns, cluster_frame = read_columns("clusters", clusters, noun="clustering")
         n_objects = _common_length(vote_columns, cluster_columns)
         _same_index(vote_frame, cluster_frame)
-        vote_columns = _match_names("votes", vote_columns, known.classifier_names, vote_frame)
-        cluster_columns = _match_names("clusters", cluster_columns, known.clusterer_names, cluster_frame)
+        vote_columns = match_names(
+            "votes", vote_columns, known.classifier_names, by_position=is_nameless(votes, vote_frame)
+        )
+        cluster_columns = match_names(
+            "clusters",
+            cluster_columns,
+            known.clusterer_names,
+            by_position=is_nameless(clusters, cluster_frame),
+        )
         return cls(
             classes=known.classes,
-            votes=tuple(_align_votes(column, known.classes) for column in vote_columns),
+            votes=tuple(align_votes(column, known.classes) for column in vote_columns),
             clusters=tuple(
-                _align_clusters(column, values)
+                align_clusters(column, values)
                 for column, values in zip(cluster_columns, known.clusters, strict=True)
             ),
             n_objects=n_objects,
@@ -96,13 +116,13 @@ class LabelTable:
             self.classes,
             tuple(column.name for column in self.votes),
             tuple(column.name for column in self.clusters),
-            tuple(_cluster_values(column) for column in self.clusters),
+            tuple(cluster_values(column) for column in self.clusters),
         )
 
     @property
     def layout(self) -> Layout:
         return Layout(
-            tuple(max(1, len(_cluster_values(column))) for column in self.clusters),
+            tuple(max(1, len(cluster_values(column))) for column in self.clusters),
             tuple(isinstance(column, ScoreColumn) for column in self.clusters),
         )
 
@@ -134,6 +154,7 @@ class LabelTable:
         evidence_weights: FloatArray,
         sample_weight: FloatArray | None = None,
         vote_weight: float | None = None,
+        vote_exponent: float = 1.0,
         group: bool = True,
     ) -> tuple[Evidence, NDArray[np.intp] | None]:
         """Arrays for the model, and the pattern of each object (None: its own row).
@@ -147,6 +168,8 @@ class LabelTable:
         vote_weight : float, optional
             The votes of an object are scaled to sum to this; None counts
             every vote as one.
+        vote_exponent : float
+            Power that the shares of an object's votes are raised to.
         group : bool
             Put objects with the same hard labels together.
         """
@@ -159,6 +182,7 @@ class LabelTable:
         if vote_weight is not None:
             total = votes.sum(axis=1, keepdims=True)
             votes *= vote_weight / np.where(total > 0, total, 1.0)
+        votes = tempered(votes, vote_exponent)
         hard = [
             _stacked_rows(column, int(offset), rows)
             for column, offset in zip(self.clusters, layout.offsets[:-1], strict=True)
@@ -194,6 +218,10 @@ class LabelTable:
             size *= base
         _, rows, inverse = np.unique(key, return_index=True, return_inverse=True)
         return rows, inverse
+
+    def without_vote(self, column: int) -> LabelTable:
+        """The table as if one classifier had not been asked."""
+        return replace(self, votes=self.votes[:column] + self.votes[column + 1 :])
 
     def take(self, rows: NDArray[np.intp]) -> LabelTable:
         """The table of some of the objects."""
@@ -231,10 +259,20 @@ def soft_vote(votes: FloatArray) -> FloatArray:
     return np.where(total > 0, votes / np.where(total > 0, total, 1.0), 1.0 / votes.shape[1])
 
 
-def check_sample_weight(sample_weight: Any, n_objects: int) -> FloatArray | None:
+def check_sample_weight(
+    sample_weight: Any, n_objects: int, frame: Frame | None = None
+) -> FloatArray | None:
     """Weights as a checked float array; None stays None."""
     if sample_weight is None:
         return None
+    index = getattr(sample_weight, "index", None) if hasattr(sample_weight, "iloc") else None
+    known = None if frame is None else frame.index
+    if index is not None and known is not None and not index.equals(known):
+        raise InputError(
+            "sample_weight",
+            "its index differs from the index of the labels",
+            "Bring the rows into one order first, with .loc.",
+        )
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
@@ -247,38 +285,18 @@ def check_sample_weight(sample_weight: Any, n_objects: int) -> FloatArray | None
             f"shape {weights.shape} for {n_objects} objects",
             "Pass one weight per object.",
         )
-    bad = ~np.isfinite(weights) | (weights < 0)
+    bad = ~np.isfinite(weights) | (weights < 0) | (weights > LARGEST_WEIGHT)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InputError(
             "sample_weight",
-            f"weight {weights[row]} is negative or not finite",
-            "Pass finite weights, zero or larger.",
+            f"weight {weights[row]} is negative, not finite or beyond {LARGEST_WEIGHT:g}",
+            "Pass weights from 0 up, of any common scale.",
             place=f"row {row}",
         )
     if not weights.any():
         raise InputError("sample_weight", "every weight is zero", "Give some object a weight.")
     return weights
-
-
-def _given_classes(classes: Sequence[Any] | None) -> NDArray[Any] | None:
-    if classes is None:
-        return None
-    if isinstance(classes, str | bytes) or np.ndim(np.asarray(classes, dtype=object)) != 1:
-        raise InputTypeError("classes", "not a list of labels", "Pass each class once, in order.")
-    values = list(classes)
-    if len(values) < 1:
-        raise InputError("classes", "no class", "Pass at least one class.")
-    if any(value is None or value != value for value in values):
-        raise InputError("classes", "a missing label", "Pass each class once, without None or NaN.")
-    if len(set(values)) < len(values):
-        raise InputError("classes", "a class is listed twice", "Pass each class once.")
-    array = np.asarray(classes)
-    return (
-        array
-        if array.dtype.kind in "iufb"
-        else np.array(values, dtype=object if array.dtype == object else None)
-    )
 
 
 def _common_length(votes: list[Column], clusters: list[Column]) -> int:
@@ -308,207 +326,6 @@ def _same_index(votes: Frame | None, clusters: Frame | None) -> None:
             "its index differs from the index of votes",
             "Bring the rows into one order first: clusters = clusters.loc[votes.index].",
         )
-
-
-def _distinct_names(argument: str, columns: list[Column]) -> None:
-    names = [column.name for column in columns]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(
-                argument, f"two columns are called {name!r}", "Give every column its own name."
-            )
-
-
-def _family(values: Sequence[Any]) -> str:
-    kinds = {
-        "bool" if isinstance(v, bool | np.bool_)
-        else "number" if isinstance(v, int | float | np.number)
-        else "text" if isinstance(v, str)
-        else type(v).__name__
-        for v in values
-    }  # fmt: skip
-    return next(iter(kinds)) if len(kinds) == 1 else "mixed"
-
-
-def _class_list(
-    columns: list[Column], given: NDArray[Any] | None, n_classes: int | None
-) -> NDArray[Any]:
-    """The class list: given, or found in the labels, the column names or the widths."""
-    hard = [column for column in columns if isinstance(column, LabelColumn)]
-    soft = [column for column in columns if isinstance(column, ScoreColumn)]
-    if given is not None:
-        if n_classes not in (None, len(given)):
-            raise InputError(
-                "n_classes",
-                f"n_classes={n_classes}, but classes= lists {len(given)}",
-                "Pass one of them.",
-            )
-        return given
-    if not columns:
-        if n_classes is None:
-            raise InputError(
-                "votes", "no classifier, so the classes are unknown",
-                "Pass votes, or n_classes= for a plain cluster ensemble.",
-            )  # fmt: skip
-        return np.arange(n_classes)
-    found = _found_classes(hard, soft)
-    if n_classes is not None and len(found) != n_classes:
-        raise InputError(
-            "n_classes", f"n_classes={n_classes}, but the votes name {len(found)} classes",
-            "Pass classes= with the full list.",
-        )  # fmt: skip
-    return found
-
-
-def _found_classes(hard: list[LabelColumn], soft: list[ScoreColumn]) -> NDArray[Any]:
-    seen: dict[Any, str] = {}
-    families: dict[str, str] = {}
-    for column in hard:
-        if column.values:
-            families.setdefault(column.family, column.name)
-        for value in column.values:
-            seen.setdefault(value, column.name)
-    if len(families) > 1:
-        (one, a), (two, b) = list(families.items())[:2]
-        raise InputTypeError(
-            "votes",
-            f"column {a!r} has labels that are {one}, column {b!r} {two}",
-            "Use one kind of class label in all columns.",
-            place=f"column {b!r}",
-        )
-    widths = {column.scores.shape[1]: column.name for column in soft}
-    if len(widths) > 1:
-        raise InputError(
-            "votes",
-            f"probability arrays of different widths: {sorted(widths)}",
-            "Give every classifier one probability per class.",
-            place=f"column {widths[max(widths)]!r}",
-        )
-    labels = sorted(seen)
-    named = [column for column in soft if column.labels is not None]
-    if named:
-        return np.array(list(named[0].labels or ()))
-    if soft:
-        return _classes_of_width(labels, next(iter(widths)))
-    if len(labels) < 2 and any(column.dropped for column in hard):
-        raise InputError(
-            "votes",
-            "a single class is left, because -1 means missing in whole numbers",
-            "Pass classes= with every class, -1 included, if -1 is a class.",
-        )
-    if not labels:
-        raise InputError("votes", "every vote is missing", "Pass classes= or n_classes=.")
-    return np.array(labels)
-
-
-def _classes_of_width(labels: list[Any], width: int) -> NDArray[Any]:
-    """Class list for unnamed probability columns beside hard labels."""
-    if not labels or all(isinstance(v, int) and 0 <= v < width for v in labels):
-        return np.arange(width)
-    if len(labels) == width:
-        return np.array(labels)
-    raise InputError(
-        "votes",
-        f"{width} probability columns, but {len(labels)} distinct labels in the other columns",
-        "Pass classes= to say which column is which class.",
-    )
-
-
-def _unknown_class(column: Column, value: Any, classes: NDArray[Any]) -> InputError:
-    known = ", ".join(repr(v) for v in classes.tolist()[:8])
-    more = ", ..." if len(classes) > 8 else ""
-    return InputError(
-        "votes",
-        f"unknown class {value!r}; the classes are {known}{more}",
-        "Add it to classes=, or mark the vote as missing (None).",
-        place=f"column {column.name!r}",
-    )
-
-
-def _align_votes(column: Column, classes: NDArray[Any]) -> Column:
-    """Recode a vote column by position in the class list."""
-    position = {value: i for i, value in enumerate(classes.tolist())}
-    if isinstance(column, LabelColumn):
-        for value in column.values:
-            if value not in position:
-                raise _unknown_class(column, value, classes)
-        dtype = np.min_scalar_type(-len(classes) - 1)
-        table = np.array([position[value] for value in column.values] + [-1], dtype=dtype)
-        return replace(column, values=tuple(classes.tolist()), codes=table[column.codes])
-    if column.scores.shape[1] != len(classes):
-        raise InputError(
-            "votes",
-            f"{column.scores.shape[1]} probabilities per object for {len(classes)} classes",
-            "Pass one probability per class.",
-            place=f"column {column.name!r}",
-        )
-    if column.labels is None:
-        return column
-    names = [str(value) for value in classes.tolist()]
-    mine = [str(label) for label in column.labels]
-    if sorted(names) != sorted(mine):
-        raise InputError(
-            "votes",
-            f"its columns {mine[:8]} are not the classes {names[:8]}",
-            "Name the columns of a probability table after the classes.",
-            place=f"column {column.name!r}",
-        )
-    order = [mine.index(name) for name in names]
-    return replace(column, scores=column.scores[:, order], labels=tuple(classes.tolist()))
-
-
-def _match_names(
-    argument: str, columns: list[Column], names: tuple[str, ...], frame: Frame | None
-) -> list[Column]:
-    """Columns of new data in the order of the fit: by name for data frames, else by position."""
-    if len(columns) != len(names):
-        raise InputError(
-            argument,
-            f"{len(columns)} columns, but the model was fitted with {len(names)}",
-            f"Pass the columns {list(names)}; fill a column that is gone with None.",
-        )
-    by_name = {column.name: column for column in columns}
-    if set(by_name) == set(names):
-        return [by_name[name] for name in names]
-    if frame is None:
-        return columns
-    unknown = sorted(set(by_name) - set(names))
-    raise InputError(
-        argument,
-        f"columns {unknown} were not part of the fit",
-        f"Name the columns as in the fit: {list(names)}.",
-    )
-
-
-def _cluster_values(column: Column) -> tuple[Any, ...]:
-    if isinstance(column, LabelColumn):
-        return column.values
-    return column.labels or tuple(range(column.scores.shape[1]))
-
-
-def _align_clusters(column: Column, values: tuple[Any, ...]) -> Column:
-    """Recode a clustering of new objects by the cluster list of the fit."""
-    if isinstance(column, ScoreColumn):
-        if column.scores.shape[1] != len(values):
-            raise InputError(
-                "clusters",
-                f"{column.scores.shape[1]} memberships per object, the fit had {len(values)}",
-                "Pass one membership per cluster of the fit.",
-                place=f"column {column.name!r}",
-            )
-        return column
-    position = {value: i for i, value in enumerate(values)}
-    for value in column.values:
-        if value not in position:
-            raise InputError(
-                "clusters",
-                f"cluster {value!r} was not part of the fit",
-                "Assign new objects to the clusters of the fit, or mark the label as missing.",
-                place=f"column {column.name!r}",
-            )
-    dtype = np.min_scalar_type(-len(values) - 1)
-    table = np.array([position[value] for value in column.values] + [-1], dtype=dtype)
-    return replace(column, values=values, codes=table[column.codes])
 
 
 def _stacked_rows(column: LabelColumn, offset: int, rows: NDArray[np.intp] | None) -> NDArray[np.int32]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from bc3e.errors import InputError
 from bc3e.model.evidence import FloatArray
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from bc3e.estimator import BC3E
 
 STARTS = ("votes", "diffusion", "random")
+LARGEST = 1e9  # weights, pseudo-counts and class means beyond it are mistakes
 
 
 def mean_rule(given: Any, k: int) -> MeanRule:
@@ -32,7 +34,7 @@ def variance_rule(name: str, given: Any, size: int) -> VarianceRule:
         return VarianceRule(None)
     if isinstance(given, InverseGamma):
         return VarianceRule(None, given.shape, given.scale)
-    return VarianceRule(np.clip(_per_class(name, given, size), *VARIANCE_RANGE))
+    return VarianceRule(_per_class(name, given, size))
 
 
 def _per_class(name: str, given: Any, k: int) -> FloatArray:
@@ -61,6 +63,8 @@ def check_constructor(model: BC3E) -> None:
     _check_weights("evidence_weight", model.evidence_weight, word="auto")
     if model.vote_weight is not None:
         _check_positive("vote_weight", model.vote_weight, "Pass a positive number, or None.")
+    if model.vote_calibration not in ("agreement", None):
+        raise InputError("vote_calibration", f"{model.vote_calibration!r}", "Use 'agreement' or None.")
     if isinstance(model.profile_prior, str):
         if model.profile_prior != "marginal":
             raise InputError(
@@ -72,8 +76,8 @@ def check_constructor(model: BC3E) -> None:
         _check_positive(
             "profile_prior", model.profile_prior, "Pass a positive number, 'marginal' or None."
         )
-    names = [model.init] if isinstance(model.init, str) else list(model.init)
-    if not names or any(name not in STARTS for name in names):
+    names = [model.init] if isinstance(model.init, str) else model.init
+    if not isinstance(names, list | tuple) or not names or any(name not in STARTS for name in names):
         raise InputError("init", f"{model.init!r}", f"Use one or several of {', '.join(STARTS)}.")
     for name in ("n_init", "max_iter"):
         value = getattr(model, name)
@@ -85,8 +89,24 @@ def check_constructor(model: BC3E) -> None:
         not isinstance(model.n_jobs, int | np.integer) or model.n_jobs == 0
     ):
         raise InputError("n_jobs", f"{model.n_jobs!r}", "Pass None, -1 or a positive number of threads.")
+    try:
+        random_source(model.random_state)
+    except ValueError:
+        raise InputError(
+            "random_state",
+            f"{model.random_state!r}",
+            "Pass None, a whole number, a RandomState or a Generator.",
+        ) from None
     if model.callback is not None and not callable(model.callback):
         raise InputError("callback", f"{model.callback!r}", "Pass a function of one argument.")
+
+
+def random_source(random_state: Any) -> np.random.RandomState:
+    """The source of random numbers behind whatever the user passed."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.integers(2**31 - 1))
+    source: np.random.RandomState = check_random_state(random_state)
+    return source
 
 
 def _is_number(value: Any) -> bool:
@@ -98,14 +118,16 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_positive(name: str, value: Any, remedy: str) -> None:
-    if not _is_number(value) or value <= 0:
-        raise InputError(name, f"{value!r}", remedy)
+    if not _is_number(value) or not 0 < value <= LARGEST:
+        raise InputError(name, f"{value!r}", f"{remedy} Numbers end at {LARGEST:g}.")
 
 
 def _check_learnable(name: str, value: Any, prior: type, *, positive: bool) -> None:
     if isinstance(value, prior):
         return
-    remedy = f"Pass 'learn', {prior.__name__}(...), or {'positive' if positive else 'finite'} numbers."
+    low, high = VARIANCE_RANGE if positive else (-LARGEST, LARGEST)
+    allowed = f"{'positive ' if positive else ''}numbers from {low:g} to {high:g}"
+    remedy = f"Pass 'learn', {prior.__name__}(...), or {allowed}."
     if isinstance(value, str):
         if value != "learn":
             raise InputError(name, f"{value!r}", remedy)
@@ -114,7 +136,7 @@ def _check_learnable(name: str, value: Any, prior: type, *, positive: bool) -> N
         numbers: NDArray[np.float64] = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(name, f"{value!r}", remedy) from None
-    if numbers.size == 0 or not np.isfinite(numbers).all() or (positive and (numbers <= 0).any()):
+    if numbers.size == 0 or not ((numbers >= low) & (numbers <= high)).all():
         raise InputError(name, f"{value!r}", remedy)
 
 
@@ -128,5 +150,5 @@ def _check_weights(name: str, value: Any, word: str) -> None:
         numbers: NDArray[np.float64] = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(name, f"{value!r}", remedy) from None
-    if numbers.ndim > 1 or not np.isfinite(numbers).all() or (numbers <= 0).any():
+    if numbers.ndim > 1 or not ((numbers > 0) & (numbers <= LARGEST)).all():
         raise InputError(name, f"{value!r}", remedy)

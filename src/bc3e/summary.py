@@ -8,6 +8,7 @@ from html import escape
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Summary:
             for i, name in enumerate(section.header):
                 table.add_column(name, justify="left" if i == 0 else "right")
             for row in section.rows:
-                table.add_row(*(cell.replace("[", "\\[") for cell in row))
+                table.add_row(*(Text(cell, overflow="fold") for cell in row))
             console.print(table)
         out = console.file
         assert isinstance(out, io.StringIO)

@@ -12,10 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bc3e.errors import InputError
 from bc3e.model.evidence import FloatArray, Layout
 
 VARIANCE_RANGE = (1e-8, 1e8)
 PROFILE_FLOOR = 1e-300
+
+
+def _is_finite(*values: object) -> bool:
+    return all(isinstance(value, int | float | np.number) and np.isfinite(value) for value in values)
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,11 @@ class InverseGamma:
     scale: float
 
     def __post_init__(self) -> None:
-        if not (self.shape > 0 and self.scale > 0):
-            raise ValueError(
-                f"InverseGamma needs shape > 0 and scale > 0, got {self.shape} and {self.scale}"
+        if not (_is_finite(self.shape, self.scale) and self.shape > 0 and self.scale > 0):
+            raise InputError(
+                "InverseGamma",
+                f"shape {self.shape!r} and scale {self.scale!r}",
+                "Pass two positive, finite numbers.",
             )
 
 
@@ -40,9 +47,11 @@ class Normal:
     variance: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.mean) and 0 < self.variance < np.inf):
-            raise ValueError(
-                f"Normal needs a finite mean and 0 < variance < inf, got {self.mean} and {self.variance}"
+        if not (_is_finite(self.mean, self.variance) and self.variance > 0):
+            raise InputError(
+                "Normal",
+                f"mean {self.mean!r} and variance {self.variance!r}",
+                "Pass a finite mean and a positive, finite variance.",
             )
 
 

@@ -13,7 +13,7 @@ from bc3e.model.statistics import m_step
 # Sweeps per EM iteration: the state is carried over, so an object that rests early or is cut
 # off goes on improving in the next iteration. The answer itself is swept until it settles.
 SWEEPS, PASSING = 5, 1e-4
-FINAL_SWEEPS, SETTLED = 200, 1e-10
+FINAL_SWEEPS, SETTLED = 200, 1e-12
 
 
 @dataclass(frozen=True)

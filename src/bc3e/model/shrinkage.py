@@ -15,14 +15,16 @@ N_mi their sum over the clustering.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import NDArray
 
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import Workers
 from bc3e.model.starts import cluster_counts
 
 STRENGTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4])
+SIGNIFICANT = 2.5  # standard errors of prediction that make a clustering worth hearing
 EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every class
 
 
@@ -34,10 +36,27 @@ def marginal_frequencies(counts: FloatArray, evidence: Evidence) -> FloatArray:
     return frequency
 
 
-def learned_strengths(
+@dataclass(frozen=True)
+class Shrinkage:
+    """What empirical Bayes finds for each clustering.
+
+    Attributes
+    ----------
+    strengths : (r2,)
+        Strength of the profile prior, in objects.
+    significance : (r2,)
+        How many standard errors the profiles predict cluster labels better
+        than the overall frequencies do; 0 or less if they do not.
+    """
+
+    strengths: FloatArray
+    significance: FloatArray
+
+
+def learn_shrinkage(
     evidence: Evidence, responsibilities: FloatArray, unit: float, workers: Workers
-) -> FloatArray:
-    """Strength of every clustering, (r2,).
+) -> Shrinkage:
+    """Strength and significance of every clustering.
 
     Parameters
     ----------
@@ -50,29 +69,34 @@ def learned_strengths(
     workers : Workers
         Threads that share the objects.
     """
-    from bc3e.model.kernels import left_out_scores
+    from bc3e.model.evidence_kernels import left_out_gains
 
     layout = evidence.layout
     if layout.n_clusterings == 0:
-        return np.empty(0)
+        return Shrinkage(np.empty(0), np.empty(0))
     counts = cluster_counts(evidence, responsibilities)
     frequency = marginal_frequencies(counts, evidence)
     class_totals = np.stack([block.sum(axis=0) for block in layout.split(counts)])
     hard, soft = layout.hard_columns, layout.soft_columns
 
     def run(first: int, last: int) -> FloatArray:
-        scores = np.zeros((layout.n_clusterings, len(STRENGTHS)))
-        left_out_scores(
+        sums = np.zeros((2, layout.n_clusterings, len(STRENGTHS)))
+        left_out_gains(
             first, last, responsibilities, evidence.weights, unit, evidence.labels, hard,
             evidence.memberships, layout.membership_offsets, layout.offsets[soft], soft,
-            counts, class_totals, frequency, STRENGTHS, scores,
+            counts, class_totals, frequency, STRENGTHS, sums[0], sums[1],
         )  # fmt: skip
-        return scores
+        return sums
 
-    scores = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
-    # Equal scores (an empty or constant clustering) go to the strongest shrinkage.
-    best: NDArray[np.intp] = len(STRENGTHS) - 1 - np.argmax(scores[:, ::-1], axis=1)
-    return STRENGTHS[best]
+    gains, squares = np.sum(workers.blocks(evidence.n_patterns, run), axis=0) / unit
+    # Equal gains (an empty or constant clustering) go to the strongest shrinkage.
+    best = len(STRENGTHS) - 1 - np.argmax(gains[:, ::-1], axis=1)
+    each = np.arange(layout.n_clusterings)
+    objects = float(evidence.weights.sum()) / unit
+    spread = np.sqrt(np.maximum(squares[each, best] - gains[each, best] ** 2 / objects, 0.0))
+    real = gains[each, best] > 1e-9 * objects  # less is rounding
+    significance = np.where(real, gains[each, best] / np.maximum(spread, 1e-300), 0.0)
+    return Shrinkage(STRENGTHS[best], significance)
 
 
 def shrinkage_counts(evidence: Evidence, counts: FloatArray, strengths: FloatArray) -> FloatArray:

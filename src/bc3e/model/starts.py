@@ -106,31 +106,37 @@ def random_responsibilities(evidence: Evidence, rng: np.random.Generator) -> Flo
     k = evidence.n_classes
     if evidence.layout.n_clusterings == 0:
         return vote_responsibilities(evidence.votes)
-    order = canonical_order(evidence)
     member = incidence(evidence)
     weighted = member @ sparse.diags_array(evidence.layout.per_row(evidence.evidence_weights))
+    founders = exchangeable_groups(evidence)
+    weight = np.bincount(founders, weights=evidence.weights)
+    share = evidence.weights / np.maximum(weight, 1e-300)[founders]
+    entries = (share, (founders, np.arange(len(founders))))
+    profiles = sparse.csr_array(entries, shape=(len(weight), len(founders))) @ member
     similarity = np.zeros((evidence.n_patterns, k))
     distance = np.ones(evidence.n_patterns)
     full = max(float(np.asarray(weighted.sum(axis=1)).max()), 1e-300)
     for i in range(k):
-        chance = (evidence.weights * distance)[order]
+        chance = np.bincount(founders, weights=evidence.weights * distance)
         if chance.sum() <= 0:
-            chance = evidence.weights[order]
+            chance = weight
         at = np.searchsorted(np.cumsum(chance), rng.random() * chance.sum(), side="right")
-        seed = order[min(int(at), len(order) - 1)]
-        common = np.asarray((weighted @ member[[seed]].T).todense()).ravel() / full
+        seed = min(int(at), len(weight) - 1)
+        common = np.asarray((weighted @ profiles[[seed]].T).todense()).ravel() / full
         similarity[:, i] = common
         distance = np.minimum(distance, 1.0 - common)
+        distance[distance < 1e-9] = 0.0  # rounding must not found a class
     anchor = (similarity + 0.1 / k) / (similarity + 0.1 / k).sum(axis=1, keepdims=True)
     return diffused_responsibilities(evidence, anchor)
 
 
-def canonical_order(evidence: Evidence) -> NDArray[np.intp]:
-    """Order of the patterns that does not depend on row, column or cluster numbers.
+def exchangeable_groups(evidence: Evidence) -> NDArray[np.intp]:
+    """Number each pattern in an order that no renumbering of rows or clusters changes.
 
     Patterns and clusters exchange signatures a few times, beginning with cluster
-    sizes. What still ties is, but for rare accidents, exchangeable: an order that
-    renumbering cannot change does not exist then.
+    sizes; patterns of one signature are, but for rare accidents, exchangeable and get one
+    number. Without votes even exchangeable patterns must be told apart, or no
+    class could begin: then they are ordered by their labels.
     """
     member = incidence(evidence)
     weighted = member @ sparse.diags_array(evidence.layout.per_row(evidence.evidence_weights))
@@ -141,4 +147,13 @@ def canonical_order(evidence: Evidence) -> NDArray[np.intp]:
     for _ in range(5):
         pattern = weighted @ np.sin(1.0 + 9.0 * cluster) + 0.1 * np.sin(votes)
         cluster = cluster + member.T @ (share * np.cos(5.0 * pattern))
-    return np.lexsort((np.round(share, 12), np.round(pattern, 9)))
+    signature = np.round(pattern, 9)
+    if evidence.votes.any():
+        return np.unique(signature, return_inverse=True)[1]
+    rows = np.column_stack([signature, evidence.labels, evidence.memberships])
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+
+
+def canonical_order(evidence: Evidence) -> NDArray[np.intp]:
+    """The patterns in the order of :func:`exchangeable_groups`."""
+    return np.argsort(exchangeable_groups(evidence), kind="stable")

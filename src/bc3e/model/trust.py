@@ -21,7 +21,7 @@ def trust_shares(
     evidence: Evidence, parameters: Parameters, state: State, workers: Workers
 ) -> tuple[float, FloatArray]:
     """Trust in all clusterings together, and in each as if it stood alone."""
-    from bc3e.model.kernels import information_block
+    from bc3e.model.evidence_kernels import information_block
 
     layout = evidence.layout
     hard, soft = layout.hard_columns, layout.soft_columns

@@ -1,0 +1,141 @@
+"""Compiled sums over objects that tell what cluster labels are worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.model.compiled import kernel
+from bc3e.model.evidence import FloatArray
+from bc3e.model.kernels import exchange, gather, softmax_in_place
+
+
+@kernel
+def left_out_gains(
+    first: int,
+    last: int,
+    responsibilities: FloatArray,
+    weights: FloatArray,
+    unit: float,
+    labels: NDArray[np.int32],
+    hard: NDArray[np.int64],
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    soft: NDArray[np.int64],
+    counts: FloatArray,
+    class_totals: FloatArray,
+    frequency: FloatArray,
+    strengths: FloatArray,
+    gains: FloatArray,
+    squares: FloatArray,
+) -> None:
+    """Add up, per clustering and strength, what profiles predict better than frequencies do.
+
+    The gain of an object is the leave-one-out log-likelihood of its cluster
+    label under the profiles less that under the overall frequencies; ``squares``
+    receives its square. An object leaves with ``unit`` of weight and, in a soft
+    clustering, from each cluster by its membership.
+    """
+    k = responsibilities.shape[1]
+    gain = np.empty(strengths.shape[0])
+    for n in range(first, last):
+        if weights[n] == 0.0:
+            continue
+        for column in range(labels.shape[1] + soft_row.shape[0]):
+            is_hard = column < labels.shape[1]
+            if is_hard:
+                m, q, cells = hard[column], 0, 1
+            else:
+                q = column - labels.shape[1]
+                m, cells = soft[q], soft_start[q + 1] - soft_start[q]
+            gain[:] = 0.0
+            for j in range(cells):
+                if is_hard:
+                    at, share = np.int64(labels[n, column]), 1.0
+                else:
+                    at, share = soft_row[q] + j, float(memberships[n, soft_start[q] + j])
+                if at < 0 or share <= 0.0:
+                    continue
+                for i in range(k):
+                    own = unit * responsibilities[n, i]
+                    inside = max(counts[at, i] - own * share, 0.0)
+                    total = max(class_totals[m, i] - own, 0.0)
+                    for g in range(strengths.shape[0]):
+                        s = strengths[g]
+                        ratio = (inside / frequency[at] + s) / (total + s)
+                        gain[g] += share * responsibilities[n, i] * np.log(ratio)
+            for g in range(strengths.shape[0]):
+                gains[m, g] += weights[n] * gain[g]
+                squares[m, g] += weights[n] * gain[g] ** 2
+
+
+@kernel
+def information_block(
+    first: int,
+    last: int,
+    votes: FloatArray,
+    labels: NDArray[np.int32],
+    hard_weight: FloatArray,
+    hard: NDArray[np.int64],
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    soft_weight: FloatArray,
+    soft: NDArray[np.int64],
+    weights: FloatArray,
+    delta2: float,
+    profiles: FloatArray,
+    log_profiles: FloatArray,
+    means: FloatArray,
+    tendencies: FloatArray,
+    totals: FloatArray,
+) -> None:
+    """Add up what votes and cluster labels tell about y; see :mod:`bc3e.model.trust`.
+
+    ``totals`` receives the information of the votes, of all clusterings
+    together, and of each clustering alone.
+    """
+    k = votes.shape[1]
+    slots = labels.shape[1] + soft_row.shape[0]
+    likelihood = np.empty((slots, k))
+    weight = np.empty(slots)
+    source = np.empty(slots, dtype=np.int64)
+    phi = np.empty((slots + 1, k))
+    s = np.empty(k)
+    p = np.empty(k)
+    t = np.empty(k)
+    for n in range(first, last):
+        r1 = 0.0
+        for i in range(k):
+            r1 += votes[n, i]
+            p[i] = means[n, i]
+            t[i] = tendencies[n, i]
+        softmax_in_place(p)
+        softmax_in_place(t)
+        for i in range(k):
+            totals[0] += weights[n] * r1 * p[i] * (1.0 - p[i])
+        present = gather(
+            n, labels, hard_weight, memberships, soft_start, soft_row, soft_weight,
+            profiles, log_profiles, likelihood, weight, source,
+        )  # fmt: skip
+        exchange(tendencies[n], likelihood, weight, present, s, phi, False)
+        together = 0.0
+        slot = 0
+        for h in range(labels.shape[1] + soft_row.shape[0]):
+            if h < labels.shape[1]:
+                m = hard[h]
+                here = labels[n, h] >= 0
+            else:
+                m = soft[h - labels.shape[1]]
+                here = slot < present and source[slot] == -1 - (h - labels.shape[1])
+            if here:
+                told = 0.0
+                for i in range(k):
+                    told += weight[slot] * (phi[slot, i] - t[i]) ** 2
+                together += told
+                totals[2 + m] += weights[n] * told / (1.0 + delta2 * told)
+                slot += 1
+        totals[1] += weights[n] * together / (1.0 + delta2 * together)
