@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from bc3e.consensus import Answer, ConsensusEstimator
 from bc3e.errors import InputError
-from bc3e.labels import LabelTable, soft_vote
+from bc3e.labels import LabelTable
 from bc3e.model.calibration import exponent_for, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
@@ -509,7 +509,8 @@ class BC3E(ConsensusEstimator):
 
 
 def _softmax(values: FloatArray) -> FloatArray:
-    shares: FloatArray = np.exp(values - values.max(axis=1, keepdims=True))
+    shares: FloatArray = values - values.max(axis=1, keepdims=True)
+    np.exp(shares, out=shares)
     shares /= shares.sum(axis=1, keepdims=True)
     return shares
 
@@ -531,7 +532,7 @@ def _initial_variance(rule: VarianceRule, size: int) -> FloatArray:
 def _class_shares(evidence: Evidence, state: State) -> tuple[list[float], list[float], float]:
     """Weighted class shares by soft vote and after refinement, and the share of changed labels."""
     total = evidence.weights.sum()
-    before, after = np.argmax(soft_vote(evidence.votes), axis=1), np.argmax(state.mean, axis=1)
+    before, after = np.argmax(evidence.votes, axis=1), np.argmax(state.mean, axis=1)
     shares = [
         (np.bincount(winners, weights=evidence.weights, minlength=evidence.n_classes) / total).tolist()
         for winners in (before, after)

@@ -25,11 +25,14 @@ def tempered(votes: FloatArray, exponent: float) -> FloatArray:
     if exponent == 1.0:
         return votes
     total = votes.sum(axis=1, keepdims=True)
-    shares = votes / np.where(total > 0, total, 1.0)
-    logs = exponent * np.log(shares + FLOOR)
-    powers = np.exp(logs - logs.max(axis=1, keepdims=True))
-    scaled: FloatArray = total * powers / powers.sum(axis=1, keepdims=True)
-    return scaled
+    powers: FloatArray = votes / np.where(total > 0, total, 1.0)  # in place from here: N x k is large
+    powers += FLOOR
+    np.log(powers, out=powers)
+    powers *= exponent
+    powers -= powers.max(axis=1, keepdims=True)
+    np.exp(powers, out=powers)
+    powers *= total / powers.sum(axis=1, keepdims=True)
+    return powers
 
 
 def exponent_for(votes: FloatArray, weights: FloatArray, confidence: float) -> float:
