@@ -13,7 +13,7 @@ from sklearn.base import clone
 from bc3e.consensus import Answer, ConsensusEstimator
 from bc3e.errors import InputError
 from bc3e.labels import LabelTable
-from bc3e.model.calibration import exponent_for, tempered
+from bc3e.model.calibration import exponent_for, mean_confidence, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import (
@@ -47,7 +47,7 @@ class BC3E(ConsensusEstimator):
     are draws from softmax(y_n). Its cluster labels see theta_n ~ Normal(y_n,
     delta2 I): each is drawn from the profile of a class that is itself drawn
     from softmax(theta_n). Variational EM learns the profiles and, as far as
-    asked, mu, sigma2 and delta2; the answer is softmax(E[y_n]).
+    asked, mu, sigma2 and delta2; the answer is softmax(E[y_n]), calibrated.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ class BC3E(ConsensusEstimator):
         The votes of an object count as this many in all; None counts each as one.
     vote_calibration : {"agreement", None}
         Make the votes as confident as the classifiers agree with each other, an
-        estimate of how often they are right; None takes them as they are.
+        estimate of how often they are right, and the answer as confident as
+        these votes. None takes the votes as they are and answers softmax(E[y]).
     evidence_weight : "auto", float or (r2,) array
         How much a label of each clustering counts. "auto" ignores clusterings
         that do not predict the votes significantly and lets the others share
@@ -127,8 +128,8 @@ class BC3E(ConsensusEstimator):
         Strength of the profile prior in objects, per clustering.
     evidence_weights_ : (r2,) array
         How much a label of each clustering counted; 0 for one that was ignored.
-    vote_exponent_ : float
-        Power that the votes were raised to by the calibration.
+    vote_exponent_, answer_exponent_ : float
+        Powers that the votes and softmax(E[y]) were raised to by the calibration.
 
     References
     ----------
@@ -232,7 +233,15 @@ class BC3E(ConsensusEstimator):
             vote_exponent=self.vote_exponent_,
         )
         state, _ = infer(evidence, self._learned, structured=self._structured, workers=self._workers())
-        return table, Answer(_softmax(state.mean), inverse)
+        return table, Answer(self._answer_of(state), inverse)
+
+    def _answer_of(self, state: State) -> FloatArray:
+        """Class probabilities of a posterior: softmax(E[y]), on average as confident as the votes.
+
+        The prior of y makes softmax(E[y]) timid; a power common to all objects
+        corrects that and changes no label.
+        """
+        return tempered(_softmax(state.mean), self.answer_exponent_)
 
     def _consensus(
         self, table: LabelTable, weights: FloatArray | None, total: float | None = None
@@ -276,7 +285,11 @@ class BC3E(ConsensusEstimator):
         self.converged_ = fit.converged
         self.start_ = fit.start
         self.trust_, self.clusterer_trust_ = trust_shares(evidence, fit.parameters, state, workers)
-        return Answer(_softmax(state.mean), inverse)
+        self.answer_exponent_ = 1.0
+        if self.vote_calibration is not None and evidence.votes.any():
+            confidence = mean_confidence(evidence.votes, evidence.weights)
+            self.answer_exponent_ = exponent_for(_softmax(state.mean), evidence.weights, confidence)
+        return Answer(self._answer_of(state), inverse)
 
     def _best_fit(
         self, evidence: Evidence, rules: Rules, starts: dict[str, FloatArray], workers: Workers

@@ -35,6 +35,16 @@ def tempered(votes: FloatArray, exponent: float) -> FloatArray:
     return powers
 
 
+def mean_confidence(votes: FloatArray, weights: FloatArray) -> float:
+    """Mean share of the strongest class, over the objects that have votes."""
+    total = votes.sum(axis=1)
+    voted = (total > 0) & (weights > 0)
+    if not voted.any():
+        return 1.0 / int(votes.shape[1])
+    top: FloatArray = votes.max(axis=1)[voted] / total[voted]
+    return float(np.average(top, weights=weights[voted]))
+
+
 def exponent_for(votes: FloatArray, weights: FloatArray, confidence: float) -> float:
     """The power at which the mean confidence of the votes is `confidence`."""
     voted = votes.sum(axis=1) > 0
@@ -44,8 +54,7 @@ def exponent_for(votes: FloatArray, weights: FloatArray, confidence: float) -> f
     shares = rows / rows.sum(axis=1, keepdims=True)
 
     def excess(exponent: float) -> float:
-        top = tempered(shares, exponent).max(axis=1)
-        return float(np.average(top, weights=weights)) - min(confidence, CERTAIN)
+        return mean_confidence(tempered(shares, exponent), weights) - min(confidence, CERTAIN)
 
     low, high = EXPONENTS
     if excess(low) >= 0:
