@@ -34,10 +34,10 @@ from bc3e.model.starts import (
 )
 from bc3e.model.trust import trust_shares
 from bc3e.progress import FitProgress
-from bc3e.results import LearnedParameters, Posterior
+from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
 from bc3e.selection import TOTALS, UNADVISED, agreement_rate, choose_total
 from bc3e.settings import check_constructor, mean_rule, random_source, variance_rule
-from bc3e.summary import Section, Summary
+from bc3e.summary import Summary
 
 
 class BC3E(ConsensusEstimator):
@@ -241,7 +241,8 @@ class BC3E(ConsensusEstimator):
         The prior of y makes softmax(E[y]) timid; a power common to all objects
         corrects that and changes no label.
         """
-        return tempered(_softmax(state.mean), self.answer_exponent_)
+        shares = _softmax(state.mean)
+        return tempered(shares, self.answer_exponent_, out=shares)
 
     def _consensus(
         self, table: LabelTable, weights: FloatArray | None, total: float | None = None
@@ -276,7 +277,7 @@ class BC3E(ConsensusEstimator):
         self._state = state
         self._profiles = evidence.layout.split(fit.parameters.profiles)
         self._sizes = (table.n_objects, evidence.n_patterns)
-        self._shares = _class_shares(evidence, state)
+        self._shares = class_shares(evidence.votes, state.mean, evidence.weights)
         self.delta2_ = fit.parameters.delta2
         self.lower_bounds_ = np.array(fit.lower_bounds)
         self.delta2_path_ = np.array(fit.delta2_path)
@@ -285,10 +286,12 @@ class BC3E(ConsensusEstimator):
         self.converged_ = fit.converged
         self.start_ = fit.start
         self.trust_, self.clusterer_trust_ = trust_shares(evidence, fit.parameters, state, workers)
+        calibrated = self.vote_calibration is not None and bool(evidence.votes.any())
+        mass, confidence = evidence.weights, mean_confidence(evidence.votes, evidence.weights)
+        del evidence  # as large as the posterior, and done with
         self.answer_exponent_ = 1.0
-        if self.vote_calibration is not None and evidence.votes.any():
-            confidence = mean_confidence(evidence.votes, evidence.weights)
-            self.answer_exponent_ = exponent_for(_softmax(state.mean), evidence.weights, confidence)
+        if calibrated:
+            self.answer_exponent_ = exponent_for(_softmax(state.mean), mass, confidence)
         return Answer(self._answer_of(state), inverse)
 
     def _best_fit(
@@ -479,38 +482,7 @@ class BC3E(ConsensusEstimator):
     def summary(self) -> Summary:
         """The fit in three tables: what was learned, the classes, the clusterings."""
         self._fitted_answer()
-        objects, patterns = self._sizes
-        before, after, changed = self._shares
-        fit_rows = (
-            ("objects", f"{objects:,}"),
-            ("distinct label patterns", f"{patterns:,}"),
-            ("classifiers", str(len(self.classifier_names_))),
-            ("clusterings", str(len(self.clusterer_names_))),
-            ("posterior", self.posterior),
-            ("EM iterations", f"{self.n_iter_} ({'settled' if self.converged_ else 'stopped early'})"),
-            ("lower bound", f"{self.lower_bound_:.6g}"),
-            ("delta2", f"{self.delta2_:.4g}"),
-            ("trust in the clusterings", f"{self.trust_:.3f}"),
-            ("labels changed from the soft vote", f"{changed:.1%}"),
-        )  # fmt: skip
-        voted = bool(self.classifier_names_)
-        classes = tuple(
-            (str(label), f"{was:.1%}" if voted else "no votes", f"{now:.1%}")
-            for label, was, now in zip(self.classes_.tolist(), before, after, strict=True)
-        )
-        clusterings = tuple(
-            (name, str(len(profile)), f"{trust:.3f}")
-            for name, profile, trust in zip(
-                self.clusterer_names_, self._profiles, self.clusterer_trust_, strict=True
-            )
-        )
-        return Summary(
-            (
-                Section("BC3E", ("quantity", "value"), fit_rows if voted else fit_rows[:-1]),
-                Section("Class shares", ("class", "soft vote", "refined"), classes),
-                Section("Clusterings", ("name", "clusters", "trust"), clusterings),
-            )
-        )
+        return fit_summary(self)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """What a notebook shows: the summary of a fitted model, else its parameters."""
@@ -540,14 +512,3 @@ def _shared(total: float, informative: NDArray[np.bool_], evidence: Evidence) ->
 
 def _initial_variance(rule: VarianceRule, size: int) -> FloatArray:
     return np.ones(size) if rule.fixed is None else rule.fixed
-
-
-def _class_shares(evidence: Evidence, state: State) -> tuple[list[float], list[float], float]:
-    """Weighted class shares by soft vote and after refinement, and the share of changed labels."""
-    total = evidence.weights.sum()
-    before, after = np.argmax(evidence.votes, axis=1), np.argmax(state.mean, axis=1)
-    shares = [
-        (np.bincount(winners, weights=evidence.weights, minlength=evidence.n_classes) / total).tolist()
-        for winners in (before, after)
-    ]
-    return shares[0], shares[1], float(evidence.weights[before != after].sum() / total)

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bc3e.model.evidence import FloatArray
+from bc3e.summary import Section, Summary
+
+if TYPE_CHECKING:
+    from bc3e.estimator import BC3E
 
 
 @dataclass(frozen=True)
@@ -42,3 +49,52 @@ class LearnedParameters:
     class_variance: FloatArray
     delta2: float
     cluster_profiles: list[FloatArray]
+
+
+def class_shares(
+    votes: FloatArray, tendencies: FloatArray, weights: FloatArray
+) -> tuple[list[float], list[float], float]:
+    """Weighted class shares by soft vote and after refinement, and the share of changed labels."""
+    total = weights.sum()
+    before, after = np.argmax(votes, axis=1), np.argmax(tendencies, axis=1)
+    shares = [
+        (np.bincount(winners, weights=weights, minlength=votes.shape[1]) / total).tolist()
+        for winners in (before, after)
+    ]
+    return shares[0], shares[1], float(weights[before != after].sum() / total)
+
+
+def fit_summary(model: BC3E) -> Summary:
+    """A fit in three tables: what was learned, the classes, the clusterings."""
+    objects, patterns = model._sizes
+    before, after, changed = model._shares
+    fit_rows = (
+        ("objects", f"{objects:,}"),
+        ("distinct label patterns", f"{patterns:,}"),
+        ("classifiers", str(len(model.classifier_names_))),
+        ("clusterings", str(len(model.clusterer_names_))),
+        ("posterior", model.posterior),
+        ("EM iterations", f"{model.n_iter_} of at most {model.max_iter}"),
+        ("lower bound", f"{model.lower_bound_:.6g}"),
+        ("delta2", f"{model.delta2_:.4g}"),
+        ("trust in the clusterings", f"{model.trust_:.3f}"),
+        ("labels changed from the soft vote", f"{changed:.1%}"),
+    )  # fmt: skip
+    voted = bool(model.classifier_names_)
+    classes = tuple(
+        (str(label), f"{was:.1%}" if voted else "no votes", f"{now:.1%}")
+        for label, was, now in zip(model.classes_.tolist(), before, after, strict=True)
+    )
+    clusterings = tuple(
+        (name, str(len(profile)), f"{trust:.3f}")
+        for name, profile, trust in zip(
+            model.clusterer_names_, model._profiles, model.clusterer_trust_, strict=True
+        )
+    )
+    return Summary(
+        (
+            Section("BC3E", ("quantity", "value"), fit_rows if voted else fit_rows[:-1]),
+            Section("Class shares", ("class", "soft vote", "refined"), classes),
+            Section("Clusterings", ("name", "clusters", "trust"), clusterings),
+        )
+    )

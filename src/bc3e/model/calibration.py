@@ -17,16 +17,17 @@ from bc3e.model.evidence import FloatArray
 
 EXPONENTS = (0.15, 6.0)
 CERTAIN = 0.98  # the highest accuracy that agreement may stand for
+BLOCK = 65_536
 FLOOR = 1e-3  # added to every share: a vote of zero is not a proof
 
 
-def tempered(votes: FloatArray, exponent: float) -> FloatArray:
+def tempered(votes: FloatArray, exponent: float, out: FloatArray | None = None) -> FloatArray:
     """Rows raised to a power and scaled back to their sums; rows without votes stay empty."""
     if exponent == 1.0:
         return votes
     total = votes.sum(axis=1, keepdims=True)
-    powers: FloatArray = votes / np.where(total > 0, total, 1.0)  # in place from here: N x k is large
-    powers += FLOOR
+    powers: FloatArray = np.divide(votes, np.where(total > 0, total, 1.0), out=out)
+    powers += FLOOR  # in place from here on: the table is large
     np.log(powers, out=powers)
     powers *= exponent
     powers -= powers.max(axis=1, keepdims=True)
@@ -35,26 +36,26 @@ def tempered(votes: FloatArray, exponent: float) -> FloatArray:
     return powers
 
 
-def mean_confidence(votes: FloatArray, weights: FloatArray) -> float:
-    """Mean share of the strongest class, over the objects that have votes."""
-    total = votes.sum(axis=1)
-    voted = (total > 0) & (weights > 0)
-    if not voted.any():
-        return 1.0 / int(votes.shape[1])
-    top: FloatArray = votes.max(axis=1)[voted] / total[voted]
-    return float(np.average(top, weights=weights[voted]))
+def mean_confidence(votes: FloatArray, weights: FloatArray, exponent: float = 1.0) -> float:
+    """Mean share of the strongest class of the tempered votes, over the objects that have any."""
+    strength = mass = 0.0
+    for first in range(0, len(votes), BLOCK):  # a block at a time: no copy of the whole table
+        rows, weight = votes[first : first + BLOCK], weights[first : first + BLOCK]
+        total = rows.sum(axis=1)
+        voted = total > 0
+        top = tempered(rows, exponent).max(axis=1)[voted] / total[voted]
+        strength += float(weight[voted] @ top)
+        mass += float(weight[voted].sum())
+    return strength / mass if mass > 0 else 1.0 / int(votes.shape[1])
 
 
 def exponent_for(votes: FloatArray, weights: FloatArray, confidence: float) -> float:
-    """The power at which the mean confidence of the votes is `confidence`."""
-    voted = votes.sum(axis=1) > 0
-    rows, weights = votes[voted], weights[voted]
-    if len(rows) == 0 or weights.sum() <= 0:
+    """The power at which the mean confidence of the votes is `confidence`; 1 without votes."""
+    if not (votes.any(axis=1) & (weights > 0)).any():
         return 1.0
-    shares = rows / rows.sum(axis=1, keepdims=True)
 
     def excess(exponent: float) -> float:
-        return mean_confidence(tempered(shares, exponent), weights) - min(confidence, CERTAIN)
+        return mean_confidence(votes, weights, exponent) - min(confidence, CERTAIN)
 
     low, high = EXPONENTS
     if excess(low) >= 0:
