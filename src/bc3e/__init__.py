@@ -6,7 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bc3e.adapt import ConsensusClassifier
     from bc3e.comparison import Comparison, compare
+    from bc3e.ensembles import ClusterEnsemble
     from bc3e.errors import InputError, InputTypeError
     from bc3e.estimator import BC3E
     from bc3e.labels import LabelTable
@@ -19,7 +21,9 @@ __version__ = "0.1.0"
 # Names are loaded when first used: importing bc3e is cheap.
 _HOME = {
     "BC3E": "bc3e.estimator",
+    "ClusterEnsemble": "bc3e.ensembles",
     "Comparison": "bc3e.comparison",
+    "ConsensusClassifier": "bc3e.adapt",
     "InputError": "bc3e.errors",
     "InputTypeError": "bc3e.errors",
     "InverseGamma": "bc3e.model.parameters",
@@ -33,7 +37,9 @@ _HOME = {
 
 __all__ = [
     "BC3E",
+    "ClusterEnsemble",
     "Comparison",
+    "ConsensusClassifier",
     "InputError",
     "InputTypeError",
     "InverseGamma",

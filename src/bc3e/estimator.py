@@ -37,6 +37,7 @@ from bc3e.progress import FitProgress
 from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
 from bc3e.selection import TOTALS, UNADVISED, agreement_rate, choose_total
 from bc3e.settings import check_constructor, mean_rule, random_source, variance_rule
+from bc3e.streams import go_on
 from bc3e.summary import Summary
 
 
@@ -214,6 +215,20 @@ class BC3E(ConsensusEstimator):
         }
         return cls(**(published | overrides))
 
+    def partial_fit(
+        self, votes: Any, clusters: Any = None, *, sample_weight: Any = None, forgetting: float = 0.5
+    ) -> Self:
+        """Go on learning from the next objects of a stream; the first call is a fit.
+
+        The cluster profiles learned so far enter as a prior that counts
+        ``1 - forgetting`` of the objects behind it. Calibration and the say of
+        each clustering stay as the first fit decided. ``labels_`` and
+        ``probabilities_`` are those of the new objects.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(votes, clusters, sample_weight=sample_weight)
+        return go_on(self, votes, clusters, sample_weight, forgetting)
+
     def predict_proba(self, votes: Any, clusters: Any = None) -> Any:
         """Class probabilities of new objects under the learned parameters, without a refit."""
         table, answer = self._infer(votes, clusters)
@@ -292,7 +307,9 @@ class BC3E(ConsensusEstimator):
         self.answer_exponent_ = 1.0
         if calibrated:
             self.answer_exponent_ = exponent_for(_softmax(state.mean), mass, confidence)
-        return Answer(self._answer_of(state), inverse)
+        answer = Answer(self._answer_of(state), inverse)
+        self._class_mass = mass @ answer.probabilities
+        return answer
 
     def _best_fit(
         self, evidence: Evidence, rules: Rules, starts: dict[str, FloatArray], workers: Workers

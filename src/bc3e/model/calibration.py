@@ -10,6 +10,8 @@ to the power that makes their mean confidence equal to the agreement rate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import brentq
 
@@ -17,7 +19,6 @@ from bc3e.model.evidence import FloatArray
 
 EXPONENTS = (0.15, 6.0)
 CERTAIN = 0.98  # the highest accuracy that agreement may stand for
-BLOCK = 65_536
 FLOOR = 1e-3  # added to every share: a vote of zero is not a proof
 
 
@@ -36,26 +37,33 @@ def tempered(votes: FloatArray, exponent: float, out: FloatArray | None = None) 
     return powers
 
 
+def confidences(votes: FloatArray, exponent: float) -> FloatArray:
+    """Share of the strongest class of the tempered votes of each object; 0 without votes, (N,)."""
+    total = votes.sum(axis=1)
+    top: FloatArray = tempered(votes, exponent).max(axis=1)
+    return np.where(total > 0, top / np.where(total > 0, total, 1.0), 0.0)
+
+
 def mean_confidence(votes: FloatArray, weights: FloatArray, exponent: float = 1.0) -> float:
     """Mean share of the strongest class of the tempered votes, over the objects that have any."""
-    strength = mass = 0.0
-    for first in range(0, len(votes), BLOCK):  # a block at a time: no copy of the whole table
-        rows, weight = votes[first : first + BLOCK], weights[first : first + BLOCK]
-        total = rows.sum(axis=1)
-        voted = total > 0
-        top = tempered(rows, exponent).max(axis=1)[voted] / total[voted]
-        strength += float(weight[voted] @ top)
-        mass += float(weight[voted].sum())
-    return strength / mass if mass > 0 else 1.0 / int(votes.shape[1])
+    from bc3e.model.evidence_kernels import confidence_sum  # compiled: asked for many times
+
+    strength, mass = confidence_sum(votes, weights, exponent, FLOOR)
+    return float(strength / mass) if mass > 0 else 1.0 / int(votes.shape[1])
 
 
 def exponent_for(votes: FloatArray, weights: FloatArray, confidence: float) -> float:
     """The power at which the mean confidence of the votes is `confidence`; 1 without votes."""
     if not (votes.any(axis=1) & (weights > 0)).any():
         return 1.0
+    return solve_exponent(lambda exponent: mean_confidence(votes, weights, exponent), confidence)
+
+
+def solve_exponent(mean_confidence_at: Callable[[float], float], confidence: float) -> float:
+    """The power at which a mean confidence, which grows with it, is `confidence`."""
 
     def excess(exponent: float) -> float:
-        return mean_confidence(votes, weights, exponent) - min(confidence, CERTAIN)
+        return mean_confidence_at(exponent) - min(confidence, CERTAIN)
 
     low, high = EXPONENTS
     if excess(low) >= 0:

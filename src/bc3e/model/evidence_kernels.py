@@ -139,3 +139,32 @@ def information_block(
                 totals[2 + m] += weights[n] * told / (1.0 + delta2 * told)
                 slot += 1
         totals[1] += weights[n] * together / (1.0 + delta2 * together)
+
+
+@kernel
+def confidence_sum(
+    votes: FloatArray, weights: FloatArray, exponent: float, floor: float
+) -> tuple[float, float]:
+    """Weighted sum of the strongest share of each row's tempered votes, and the weight behind it.
+
+    The tempered share of the strongest class is 1 / sum_i (x_i / x_max)^exponent with
+    x the shares plus `floor`; with exponent 1 the votes are taken as they are.
+    """
+    strength, mass = 0.0, 0.0
+    for n in range(votes.shape[0]):
+        total, top = 0.0, 0.0
+        for i in range(votes.shape[1]):
+            total += votes[n, i]
+            top = max(top, votes[n, i])
+        if total <= 0.0:
+            continue
+        mass += weights[n]
+        if exponent == 1.0:
+            strength += weights[n] * top / total
+            continue
+        largest = np.log(top / total + floor)
+        spread = 0.0
+        for i in range(votes.shape[1]):
+            spread += np.exp(exponent * (np.log(votes[n, i] / total + floor) - largest))
+        strength += weights[n] / spread
+    return strength, mass
