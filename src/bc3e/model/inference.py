@@ -61,10 +61,15 @@ def cold_state(evidence: Evidence, parameters: Parameters) -> State:
     It depends on the object alone, which is why new objects get the same
     answer as objects that were part of the fit.
     """
-    p, k = evidence.votes.shape
+    return cold_posteriors(evidence.votes, label_weights(evidence), parameters)
+
+
+def cold_posteriors(votes: FloatArray, label_weight: FloatArray, parameters: Parameters) -> State:
+    """:func:`cold_state` from vote totals c (P, k) and label weights R2 (P,) alone."""
+    p, k = votes.shape
     mean = np.repeat(parameters.class_mean[None, :], p, axis=0)
-    a = 1.0 / parameters.class_variance[None, :] + evidence.votes.sum(axis=1, keepdims=True) / k
-    d = np.repeat(label_weights(evidence)[:, None] / k, k, axis=1)
+    a = 1.0 / parameters.class_variance[None, :] + votes.sum(axis=1, keepdims=True) / k
+    d = np.repeat(label_weight[:, None] / k, k, axis=1)
     return State(mean, mean.copy(), a, d, np.full(p, 1.0 / parameters.delta2))
 
 

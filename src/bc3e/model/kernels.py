@@ -284,6 +284,69 @@ def gather(
 
 
 @kernel
+def constant_terms(sigma2: FloatArray, delta2: float) -> float:
+    """The terms of an object's bound that no state changes."""
+    k = sigma2.shape[0]
+    constant = k * 1.0 - 0.5 * k * np.log(delta2)
+    for i in range(k):
+        constant -= 0.5 * np.log(sigma2[i])
+    return float(constant)
+
+
+@kernel
+def add_moments(
+    w: float,
+    m: FloatArray,
+    e: FloatArray,
+    a: FloatArray,
+    d: FloatArray,
+    g: float,
+    structured: bool,
+    moments: FloatArray,
+    totals: FloatArray,
+) -> None:
+    """Add one object of weight w to S1 and S2 (``moments``) and to D (``totals[1]``)."""
+    for i in range(m.shape[0]):
+        if structured:
+            det = a[i] * d[i] + g * (a[i] + d[i])
+            v11 = (d[i] + g) / det
+            spread = (a[i] + d[i]) / det
+        else:
+            v11 = 1.0 / (a[i] + g)
+            spread = v11 + 1.0 / (d[i] + g)
+        moments[0, i] += w * m[i]
+        moments[1, i] += w * (v11 + m[i] * m[i])
+        totals[1] += w * (spread + (e[i] - m[i]) ** 2)
+
+
+@kernel
+def add_counts(
+    w: float,
+    row: int,
+    present: int,
+    source: NDArray[np.int64],
+    phi: FloatArray,
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    counts: FloatArray,
+) -> None:
+    """Add one object of weight w to the expected class counts of its clusters."""
+    k = phi.shape[1]
+    for j in range(present):
+        if source[j] >= 0:
+            for i in range(k):
+                counts[source[j], i] += w * phi[j, i]
+        else:
+            q = -1 - source[j]
+            for col in range(soft_start[q + 1] - soft_start[q]):
+                share = w * float(memberships[row, soft_start[q] + col])
+                if share > 0.0:
+                    for i in range(k):
+                        counts[soft_row[q] + col, i] += share * phi[j, i]
+
+
+@kernel
 def e_step_block(
     first: int,
     last: int,
@@ -327,9 +390,7 @@ def e_step_block(
     work = np.empty((8, k))
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
-    constant = k * 1.0 - 0.5 * k * np.log(delta2)
-    for i in range(k):
-        constant -= 0.5 * np.log(sigma2[i])
+    constant = constant_terms(sigma2, delta2)
     for n in range(first, last):
         c, m, e = votes[n], means[n], tendencies[n]
         a, d = precision_a[n], precision_d[n]
@@ -369,25 +430,5 @@ def e_step_block(
         w = weights[n]
         totals[0] += w
         totals[2] += w * (base + evidence + constant)
-        for i in range(k):
-            if structured:
-                det = a[i] * d[i] + g * (a[i] + d[i])
-                v11 = (d[i] + g) / det
-                spread = (a[i] + d[i]) / det
-            else:
-                v11 = 1.0 / (a[i] + g)
-                spread = v11 + 1.0 / (d[i] + g)
-            moments[0, i] += w * m[i]
-            moments[1, i] += w * (v11 + m[i] * m[i])
-            totals[1] += w * (spread + (e[i] - m[i]) ** 2)
-        for j in range(present):
-            if source[j] >= 0:
-                for i in range(k):
-                    counts[source[j], i] += w * phi[j, i]
-            else:
-                q = -1 - source[j]
-                for col in range(soft_start[q + 1] - soft_start[q]):
-                    share = w * float(memberships[n, soft_start[q] + col])
-                    if share > 0.0:
-                        for i in range(k):
-                            counts[soft_row[q] + col, i] += share * phi[j, i]
+        add_moments(w, m, e, a, d, g, structured, moments, totals)
+        add_counts(w, n, present, source, phi, memberships, soft_start, soft_row, counts)

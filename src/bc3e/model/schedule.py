@@ -1,14 +1,20 @@
-"""The EM loop, on one screen."""
+"""The EM loop, on one screen.
+
+The loop does not know where objects and parameters are. A :class:`Placement` does: one
+machine (:class:`LocalPlacement`), or many sites that exchange messages
+(:mod:`bc3e.federation`). All placements follow this one schedule, step for step.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
-from bc3e.model.evidence import Evidence
+from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers, cold_state, e_step
 from bc3e.model.parameters import Parameters, Rules
-from bc3e.model.statistics import m_step
+from bc3e.model.statistics import Statistics, m_step
 
 # Sweeps per EM iteration: the state is carried over, so an object that rests early or is cut
 # off goes on improving in the next iteration. The answer itself is swept until it settles.
@@ -40,13 +46,103 @@ class Progress:
 
 @dataclass(frozen=True)
 class Fit:
-    """Outcome of one EM run from one start."""
+    """Outcome of one EM run from one start, or of as many of its iterations as were done."""
 
     parameters: Parameters
     lower_bounds: tuple[float, ...]
     delta2_path: tuple[float, ...]
     converged: bool
     start: str
+
+
+class Placement(Protocol):
+    """Where the objects and the parameters of a fit are, and how they are reached."""
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """Evidence weight of each row of the profiles that are part of the parameters here."""
+
+    def begin(self, parameters: Parameters) -> None:
+        """Bring every object to its cold state."""
+
+    def e_step(self, parameters: Parameters, *, sweeps: int, settled: float, final: bool) -> Statistics:
+        """Improve every posterior from where it is; `final` if no M-step will follow."""
+
+    def m_step(self, statistics: Statistics, parameters: Parameters, rules: Rules) -> Parameters:
+        """Parameters that maximise the bound."""
+
+
+class LocalPlacement:
+    """Everything on this machine."""
+
+    def __init__(self, evidence: Evidence, *, structured: bool, workers: Workers) -> None:
+        self.evidence, self.structured, self.workers = evidence, structured, workers
+        self.row_weights = evidence.layout.per_row(evidence.evidence_weights)
+        self.state: State
+
+    def begin(self, parameters: Parameters) -> None:
+        self.state = cold_state(self.evidence, parameters)
+
+    def e_step(self, parameters: Parameters, *, sweeps: int, settled: float, final: bool) -> Statistics:
+        return e_step(
+            self.evidence,
+            parameters,
+            self.state,
+            structured=self.structured,
+            sweeps=sweeps,
+            workers=self.workers,
+            settled=settled,
+        )
+
+    def m_step(self, statistics: Statistics, parameters: Parameters, rules: Rules) -> Parameters:
+        return m_step(statistics, parameters, rules, self.evidence.layout)
+
+
+def alternate(
+    placement: Placement,
+    so_far: Fit,
+    rules: Rules,
+    *,
+    max_iter: int,
+    tol: float,
+    observe: Callable[[Progress], bool] | None = None,
+    keep: Callable[[Fit], None] | None = None,
+) -> Fit:
+    """Alternate E-step and M-step, going on from where a fit is.
+
+    Stops after `max_iter` iterations, when an iteration raises the bound by no
+    more than `tol` nats per unit of object weight, or when `observe` asks to.
+    `keep` is handed the fit after each iteration, to be gone on with after a crash.
+    """
+    fit = so_far
+    if not fit.lower_bounds:
+        placement.begin(fit.parameters)
+    while not fit.converged and len(fit.lower_bounds) < max_iter:
+        parameters, bounds = fit.parameters, fit.lower_bounds
+        statistics = placement.e_step(parameters, sweeps=SWEEPS, settled=PASSING, final=False)
+        bounds += (statistics.bound + rules.log_prior(parameters, placement.row_weights),)
+        step = Progress(len(bounds), bounds[-1], parameters, fit.start)
+        stop = observe is not None and observe(step)
+        converged = len(bounds) > 1 and bounds[-1] - bounds[-2] <= tol * statistics.weight
+        path = (*fit.delta2_path, parameters.delta2)
+        if not (converged or stop):
+            parameters = placement.m_step(statistics, parameters, rules)
+        fit = Fit(parameters, bounds, path, converged, fit.start)
+        if keep is not None:
+            keep(fit)
+        if stop:
+            break
+    return fit
+
+
+def settle(placement: Placement, parameters: Parameters) -> float:
+    """Bring every object to its posterior under frozen parameters; its part of the bound.
+
+    Always from the cold state, so that objects of the fit and new objects with
+    the same labels get the same answer to the last bit.
+    """
+    placement.begin(parameters)
+    return placement.e_step(parameters, sweeps=FINAL_SWEEPS, settled=SETTLED, final=True).bound
 
 
 def run_em(
@@ -61,52 +157,16 @@ def run_em(
     name: str = "votes",
     observe: Callable[[Progress], bool] | None = None,
 ) -> Fit:
-    """Alternate E-step and M-step from `start`.
-
-    Stops after `max_iter` iterations, when an iteration raises the bound by no
-    more than `tol` nats per unit of object weight, or when `observe` asks to.
-    """
-    row_weights = evidence.layout.per_row(evidence.evidence_weights)
-    parameters, state = start, cold_state(evidence, start)
-    bounds: list[float] = []
-    delta2_path: list[float] = []
-    converged = False
-    for iteration in range(1, max_iter + 1):
-        statistics = e_step(
-            evidence,
-            parameters,
-            state,
-            structured=structured,
-            sweeps=SWEEPS,
-            workers=workers,
-            settled=PASSING,
-        )
-        bounds.append(statistics.bound + rules.log_prior(parameters, row_weights))
-        delta2_path.append(parameters.delta2)
-        stop = observe is not None and observe(Progress(iteration, bounds[-1], parameters, name))
-        converged = len(bounds) > 1 and bounds[-1] - bounds[-2] <= tol * statistics.weight
-        if converged or stop:
-            break
-        parameters = m_step(statistics, parameters, rules, evidence.layout)
-    return Fit(parameters, tuple(bounds), tuple(delta2_path), converged, name)
+    """:func:`alternate` on this machine, from `start`."""
+    placement = LocalPlacement(evidence, structured=structured, workers=workers)
+    beginning = Fit(start, (), (), False, name)
+    return alternate(placement, beginning, rules, max_iter=max_iter, tol=tol, observe=observe)
 
 
 def infer(
     evidence: Evidence, parameters: Parameters, *, structured: bool, workers: Workers
 ) -> tuple[State, float]:
-    """Posterior of every pattern under frozen parameters, and its part of the bound.
-
-    Always from the cold state, so that objects of the fit and new objects with
-    the same labels get the same answer to the last bit.
-    """
-    state = cold_state(evidence, parameters)
-    statistics = e_step(
-        evidence,
-        parameters,
-        state,
-        structured=structured,
-        sweeps=FINAL_SWEEPS,
-        workers=workers,
-        settled=SETTLED,
-    )
-    return state, statistics.bound
+    """:func:`settle` on this machine: posterior of every pattern, and its part of the bound."""
+    placement = LocalPlacement(evidence, structured=structured, workers=workers)
+    bound = settle(placement, parameters)
+    return placement.state, bound

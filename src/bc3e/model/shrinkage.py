@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bc3e.model.evidence import Evidence, FloatArray
+from bc3e.model.evidence import Evidence, FloatArray, Layout
 from bc3e.model.inference import Workers
 from bc3e.model.starts import cluster_counts
 
@@ -28,11 +28,11 @@ SIGNIFICANT = 2.5  # standard errors of prediction that make a clustering worth 
 EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every class
 
 
-def marginal_frequencies(counts: FloatArray, evidence: Evidence) -> FloatArray:
+def marginal_frequencies(counts: FloatArray, layout: Layout) -> FloatArray:
     """Overall frequency of each cluster within its clustering, (n_rows,)."""
     sizes = counts.sum(axis=1)
-    totals = np.array([block.sum() for block in evidence.layout.split(sizes)])
-    frequency: FloatArray = sizes / np.maximum(evidence.layout.per_row(totals), 1e-300)
+    totals = np.array([block.sum() for block in layout.split(sizes)])
+    frequency: FloatArray = sizes / np.maximum(layout.per_row(totals), 1e-300)
     return frequency
 
 
@@ -69,13 +69,30 @@ def learn_shrinkage(
     workers : Workers
         Threads that share the objects.
     """
-    from bc3e.model.evidence_kernels import left_out_gains
-
     layout = evidence.layout
     if layout.n_clusterings == 0:
         return Shrinkage(np.empty(0), np.empty(0))
     counts = cluster_counts(evidence, responsibilities)
-    frequency = marginal_frequencies(counts, evidence)
+    sums = prediction_gains(evidence, responsibilities, counts, unit, workers)
+    return choose_strengths(sums, float(evidence.weights.sum()) / unit)
+
+
+def prediction_gains(
+    evidence: Evidence,
+    responsibilities: FloatArray,
+    counts: FloatArray,
+    unit: float,
+    workers: Workers,
+) -> FloatArray:
+    """What profiles predict better than frequencies do: sums of gains and squares.
+
+    The sums, (2, r2, strengths), are over the objects of `evidence`, while `counts` (n_rows, k) may
+    be those of more objects, of which these are a part.
+    """
+    from bc3e.model.evidence_kernels import left_out_gains
+
+    layout = evidence.layout
+    frequency = marginal_frequencies(counts, layout)
     class_totals = np.stack([block.sum(axis=0) for block in layout.split(counts)])
     hard, soft = layout.hard_columns, layout.soft_columns
 
@@ -88,11 +105,16 @@ def learn_shrinkage(
         )  # fmt: skip
         return sums
 
-    gains, squares = np.sum(workers.blocks(evidence.n_patterns, run), axis=0) / unit
+    total: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0) / unit
+    return total
+
+
+def choose_strengths(sums: FloatArray, objects: float) -> Shrinkage:
+    """Strength and significance from the gains and squares of all `objects` together."""
+    gains, squares = sums
     # Equal gains (an empty or constant clustering) go to the strongest shrinkage.
     best = len(STRENGTHS) - 1 - np.argmax(gains[:, ::-1], axis=1)
-    each = np.arange(layout.n_clusterings)
-    objects = float(evidence.weights.sum()) / unit
+    each = np.arange(len(gains))
     spread = np.sqrt(np.maximum(squares[each, best] - gains[each, best] ** 2 / objects, 0.0))
     real = gains[each, best] > 1e-9 * objects  # less is rounding
     significance = np.where(real, gains[each, best] / np.maximum(spread, 1e-300), 0.0)
@@ -101,6 +123,11 @@ def learn_shrinkage(
 
 def shrinkage_counts(evidence: Evidence, counts: FloatArray, strengths: FloatArray) -> FloatArray:
     """Dirichlet pseudo-counts s_m p_mj + 1e-3 for every class, (n_rows, k)."""
-    frequency = marginal_frequencies(counts, evidence)
-    rows = evidence.layout.per_row(strengths) * frequency + EMPTY_CLUSTER
+    return prior_counts(evidence.layout, counts, strengths)
+
+
+def prior_counts(layout: Layout, counts: FloatArray, strengths: FloatArray) -> FloatArray:
+    """:func:`shrinkage_counts` where there are counts but no objects."""
+    frequency = marginal_frequencies(counts, layout)
+    rows = layout.per_row(strengths) * frequency + EMPTY_CLUSTER
     return np.repeat(rows[:, None], counts.shape[1], axis=1)

@@ -64,5 +64,10 @@ def m_step(statistics: Statistics, parameters: Parameters, rules: Rules, layout:
     squares = statistics.second - 2.0 * mean * statistics.first + total * mean**2
     variance = rules.class_variance.update(np.maximum(squares, 0.0), total)
     delta2 = rules.delta2.update(np.array([statistics.gap]), total * k)
-    profiles = normalize_profiles(statistics.counts + rules.profile_counts, layout)
+    profiles = profile_step(statistics.counts, rules.profile_counts, layout)
     return Parameters(mean, variance, float(delta2[0]), profiles)
+
+
+def profile_step(counts: FloatArray, prior: FloatArray, layout: Layout) -> FloatArray:
+    """The profiles' part of the M-step: counts B plus the prior's, scaled to sum to 1."""
+    return normalize_profiles(counts + prior, layout)

@@ -1,0 +1,127 @@
+"""The two halves of the E-step, for placements where labels and posteriors live apart.
+
+:class:`LabelHolder` has cluster labels and profiles and answers tendencies with shares;
+:class:`PosteriorHolder` has vote totals and posteriors and moves them by the summed shares.
+Neither needs to see what the other holds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.model.evidence import Evidence, FloatArray
+from bc3e.model.inference import State, cold_posteriors
+from bc3e.model.parameters import Parameters
+from bc3e.model.statistics import Statistics
+
+FOLDS = 3
+
+
+def exact_sum(values: FloatArray) -> FloatArray:
+    """Column sums whose bytes do not depend on the order of the rows.
+
+    Each fold rounds the values to a grid so coarse that their sum is exact, and
+    leaves the rest to the next fold; three folds keep more than double precision.
+
+    Examples
+    --------
+    >>> values = np.array([[1e16], [1.0], [-1e16], [1e-9]])
+    >>> exact_sum(values).tolist() == exact_sum(values[::-1]).tolist()
+    True
+    """
+    total = np.zeros(values.shape[1:])
+    rest = values
+    for _ in range(FOLDS):
+        largest = np.abs(rest).max(axis=0, initial=0.0)
+        reach = np.ldexp(1.0, np.frexp(largest * 2.0 * max(len(values), 1))[1])
+        grid = np.where(largest > 0, reach, 1.0)
+        coarse = (rest + grid) - grid
+        total = total + coarse.sum(axis=0)
+        rest = rest - coarse
+    return total
+
+
+class LabelHolder:
+    """Cluster labels of some objects; `evidence` carries no votes here."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+
+    def shares(self, profiles: FloatArray, tendencies: FloatArray) -> FloatArray:
+        """The part of s that these labels give for every object, (P, k)."""
+        return self._exchange(profiles, tendencies, False)[0]
+
+    def settle(self, profiles: FloatArray, tendencies: FloatArray) -> tuple[float, FloatArray]:
+        """The label part of the bound, and the counts B (n_rows, k), at the end of the sweeps."""
+        _, value, counts = self._exchange(profiles, tendencies, True)
+        return value, counts
+
+    def _exchange(
+        self, profiles: FloatArray, tendencies: FloatArray, valued: bool
+    ) -> tuple[FloatArray, float, FloatArray]:
+        from bc3e.model.split_kernels import exchange_block
+
+        evidence, layout = self.evidence, self.evidence.layout
+        hard, soft = layout.hard_columns, layout.soft_columns
+        shares, counts = np.empty_like(tendencies), np.zeros_like(profiles)
+        value = exchange_block(
+            evidence.labels,
+            evidence.evidence_weights[hard],
+            evidence.memberships,
+            layout.membership_offsets,
+            layout.offsets[soft],
+            evidence.evidence_weights[soft],
+            evidence.weights,
+            profiles,
+            np.log(profiles),
+            tendencies,
+            valued,
+            shares,
+            counts,
+        )
+        return shares, value, counts
+
+
+class PosteriorHolder:
+    """Vote totals c (P, k), label weights R2 (P,) and posteriors of some objects."""
+
+    def __init__(self, votes: FloatArray, label_weight: FloatArray, structured: bool) -> None:
+        self.votes, self.label_weight, self.structured = votes, label_weight, structured
+        self.state: State
+        self.moving: NDArray[np.uint8]
+
+    def begin(self, parameters: Parameters) -> None:
+        """Bring every object to its cold state."""
+        self.state = cold_posteriors(self.votes, self.label_weight, parameters)
+
+    def start_sweeps(self) -> None:
+        """Let every object move again."""
+        self.moving = np.ones(len(self.votes), dtype=np.uint8)
+
+    def step(self, shares: FloatArray, parameters: Parameters, settled: float) -> int:
+        """Move every object that does not rest yet; returns how many still move."""
+        from bc3e.model.split_kernels import step_block
+
+        return int(
+            step_block(
+                self.votes, shares, self.label_weight, parameters.class_mean,
+                parameters.class_variance, parameters.delta2, self.structured, self.state.mean,
+                self.state.tendency, self.state.a, self.state.d, self.state.g, settled, self.moving,
+            )
+        )  # fmt: skip
+
+    def statistics(self, parameters: Parameters, label_bound: float) -> Statistics:
+        """Statistics of these objects; `label_bound` is what the holders of labels add."""
+        from bc3e.model.split_kernels import moments_block
+
+        count, k = self.votes.shape
+        moments, totals = np.zeros((count, 2, k)), np.zeros((count, 3))
+        moments_block(
+            self.votes, self.label_weight, parameters.class_mean, parameters.class_variance,
+            parameters.delta2, self.structured, self.state.mean, self.state.tendency,
+            self.state.a, self.state.d, self.state.g, moments, totals,
+        )  # fmt: skip
+        (first, second), (weight, gap, bound) = exact_sum(moments), exact_sum(totals)
+        nothing = np.empty((0, k))
+        return Statistics(float(weight), first, second, float(gap), nothing, float(bound) + label_bound)
