@@ -41,6 +41,7 @@ bench-accuracy: $(READY) ## accuracy of every method on the development and chec
 
 figures: $(READY) ## draw the pictures of the README and the documentation again
 	$(PY) docs/figures/overview.py
+	$(PY) docs/figures/trust.py
 
 lock: ## resolve requirements/dev.lock again
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)

@@ -9,9 +9,17 @@ import pytest
 
 import bc3e
 from bc3e import selection
+from bc3e.agreement import (
+    LEAST_WEIGHT,
+    agreement_rate,
+    classifier_weights,
+    independent_witnesses,
+    leading_class,
+    winners,
+)
 from bc3e.labels import LabelTable, soft_vote
-from bc3e.model.calibration import CERTAIN, EXPONENTS, exponent_for, tempered
-from bc3e.selection import agreement_rate, choose_total, independent_witnesses, winners
+from bc3e.model.calibration import CERTAIN, EXPONENTS, GIVEN, blended, exponent_for, tempered
+from bc3e.selection import choose_total, shared_weights, significant, support
 from tests.generation import planted_table
 
 
@@ -26,7 +34,9 @@ def test_random_clusterings_leave_every_label_alone(seed: int) -> None:
     model = bc3e.BC3E(classes=range(4), random_state=0).fit(votes, shuffled(clusters, seed))
     table = LabelTable.read(votes, None, classes=range(4))
     assert np.mean(model.labels_ == table.soft_vote().argmax(axis=1)) >= 0.997
-    assert model.trust_ < 0.1
+    assert not model.evidence_weights_.any()
+    assert (model.classifier_weights_ == 1.0).all()
+    assert model.trust_ == 0.0
 
 
 @pytest.mark.parametrize("k", [3, 10])
@@ -38,7 +48,8 @@ def test_clusterings_that_know_are_heard(k: int, r1: int) -> None:
     soft = LabelTable.read(votes, None).soft_vote().argmax(axis=1)
     assert np.mean(model.labels_ == truth) >= np.mean(soft == truth) + 0.03
     assert (model.evidence_weights_ > 0).all()
-    assert model.trust_ > 0.02
+    assert 0.02 < model.trust_ < 0.5
+    assert model.trust_ == pytest.approx(np.mean(model.labels_ != soft), abs=0.02)
 
 
 def test_one_bad_clustering_among_good_ones_is_ignored() -> None:
@@ -61,8 +72,22 @@ def test_a_copied_clustering_adds_nothing() -> None:
 def test_a_single_classifier_is_refined_with_caution() -> None:
     votes, clusters, _ = planted_table(5, n=1000)
     model = bc3e.BC3E(random_state=0).fit(votes[:, [0]], clusters)
-    assert model.evidence_weights_.sum() == pytest.approx(selection.UNADVISED)
+    assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
     assert model.vote_exponent_ == 1.0
+    assert model.classifier_weights_.tolist() == [1.0]
+
+
+def test_clusterings_without_a_witness_still_settle_what_is_nearly_open() -> None:
+    """Two classifiers, one of them asleep: nobody supports anything, and little is changed."""
+    votes, clusters, truth = planted_table(7, n=1000, r1=1, k=2, vote_noise=0.3)
+    soft = np.where(votes == 1, 0.52, 0.48)
+    column = np.stack([1.0 - soft[:, 0], soft[:, 0]], axis=1)
+    sure = votes[:, 0] != truth
+    column[~sure] = np.eye(2)[truth[~sure]]
+    model = bc3e.BC3E(random_state=0).fit([column], clusters)
+    assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
+    assert np.mean(model.labels_ == truth) > np.mean(column.argmax(axis=1) == truth) + 0.05
+    assert (model.labels_ == truth)[~sure].all()
 
 
 def test_the_choice_on_a_sample_is_that_on_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,22 +99,125 @@ def test_the_choice_on_a_sample_is_that_on_the_whole(monkeypatch: pytest.MonkeyP
     assert np.array_equal(sampled.probabilities_, whole.probabilities_)
 
 
+def moved_to(label: int, total: float) -> Any:
+    """A refinement that moves the first forty of a hundred objects, at one total only."""
+
+    def refine(others: LabelTable, weights: Any, asked: float) -> Any:
+        votes = others.soft_vote()
+        old = votes.argmax(axis=1)
+        return votes, np.where(np.arange(100) < 40, label, old) if asked == total else old
+
+    return refine
+
+
+def hundred(first: list[int], rest: int = 0) -> LabelTable:
+    """Forty objects with the given votes and sixty that all put into one class."""
+    return LabelTable.read(np.array([first] * 40 + [[rest] * len(first)] * 60), None, classes=[0, 1])
+
+
 def test_the_total_that_hidden_classifiers_side_with_is_chosen() -> None:
-    """Five classifiers, of which the last three say class 1 about the first forty objects."""
-    table = LabelTable.read(np.array([[0, 0, 1, 1, 1]] * 40 + [[0, 0, 0, 0, 0]] * 60), None)
-
-    def moved_to(label: int, total: float) -> Any:
-        def refine(others: LabelTable, weights: Any, asked: float) -> Any:
-            old = others.soft_vote().argmax(axis=1)
-            return old, np.where(np.arange(100) < 40, label, old) if asked == total else old
-
-        return refine
-
+    """Of seven classifiers four are hidden in turn: those that stand out, and they say class 1."""
+    table = hundred([0, 0, 0, 0, 1, 1, 1])
     assert choose_total(table, None, moved_to(1, 1.0), seed=0) == 1.0
     assert choose_total(table, None, moved_to(1, 3.0), seed=0) == 3.0
     # All to class 0 is what only a minority of the hidden classifiers says.
-    silent = LabelTable.read(np.array([[0, 1, 1, 1, 1]] * 40 + [[0, 0, 0, 0, 0]] * 60), None)
-    assert choose_total(silent, None, moved_to(0, 1.0), seed=0) == 0.0
+    silent = hundred([0, 1, 1, 1, 1])
+    assert choose_total(silent, None, moved_to(0, 1.0), seed=0) == selection.CAUTIOUS
+
+
+def test_breaking_ties_is_no_reason_to_change_settled_labels() -> None:
+    """Hidden in turn, each of three leaves two that contradict each other, or agree."""
+    table = hundred([0, 1, 1])
+    refined = moved_to(1, 1.0)
+    # without the first nothing changes; without another, 0 against 1 is a tie that 1 wins
+    assert choose_total(table, None, refined, seed=0) == selection.CAUTIOUS
+
+
+def test_support_needs_a_lead_with_and_without_ties() -> None:
+    clear = np.array([[60.0, 0.0], [20.0, 0.0]])
+    assert support(clear) == pytest.approx(40 - 8 - 9)
+    assert support(np.array([[60.0, 500.0], [20.0, 0.0]])) == support(clear)  # ties do not carry
+    assert support(np.array([[60.0, 0.0], [20.0, 500.0]])) < 0  # but refute
+    assert support(np.zeros((2, 2))) < 0
+    assert support(np.array([[54.0, 0.0], [46.0, 0.0]])) < 0
+
+
+def test_more_clusterings_must_be_more_significant() -> None:
+    assert significant(1) == pytest.approx(2.326, abs=1e-3)
+    assert significant(1) < significant(10) < significant(1000) < 5.0
+
+
+def test_heard_clusterings_share_the_evidence() -> None:
+    heard = np.array([True, False, True])
+    assert shared_weights(1.0, heard).tolist() == [0.5, 0.0, 0.5]
+    assert shared_weights(3.0, heard).tolist() == [1.0, 0.0, 1.0]
+    assert shared_weights(3.0, ~heard & heard).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_coin_flip_counts_less_than_those_who_agree() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=2000)
+    good = [np.where(rng.random(2000) < 0.2, rng.integers(3, size=2000), truth) for _ in range(3)]
+    votes = np.stack([*good, rng.integers(3, size=2000)], axis=1)
+    found = classifier_weights(LabelTable.read(votes, None), None)
+    assert found.max() == 1.0
+    assert found[:3].min() > 0.9
+    assert LEAST_WEIGHT <= found[3] < 0.1
+
+
+def test_classifier_weights_know_their_limits() -> None:
+    two = LabelTable.read(np.array([[0, 1], [1, 1]]), None)
+    assert classifier_weights(two, None).tolist() == [1.0, 1.0]  # who is the better one?
+    mute = LabelTable.read(np.array([[0, 0, -1], [1, 1, -1], [0, 1, -1]]), None)
+    assert np.isfinite(classifier_weights(mute, None)).all()
+    votes = np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]])
+    copies = np.array([3, 1, 2, 1])
+    weighted = classifier_weights(LabelTable.read(votes, None), copies.astype(float))
+    copied = classifier_weights(LabelTable.read(np.repeat(votes, copies, axis=0), None), None)
+    assert np.allclose(weighted, copied)
+
+
+def test_classifier_weights_in_blocks_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes, _, _ = planted_table(8, n=500, r1=4)
+    table = LabelTable.read(votes, None)
+    whole = classifier_weights(table, None)
+    monkeypatch.setattr("bc3e.agreement.BLOCK", 77)
+    assert np.allclose(classifier_weights(table, None), whole)
+
+
+def test_new_objects_are_answered_with_the_weights_of_the_fit() -> None:
+    votes, clusters, _ = planted_table(9, n=600, r1=4)
+    votes[:, 3] = np.random.default_rng(0).integers(3, size=600)
+    model = bc3e.BC3E(random_state=0).fit(votes, clusters)
+    assert model.classifier_weights_[3] < 0.3
+    assert np.abs(model.predict_proba(votes, clusters) - model.probabilities_).max() < 1e-6
+
+
+def test_leading_class_is_the_first_of_nearly_equals() -> None:
+    assert leading_class(np.array([[0.5 - 1e-15, 0.5], [0.4, 0.6]])).tolist() == [0, 1]
+
+
+def test_the_answer_keeps_the_refined_label_in_front() -> None:
+    rng = np.random.default_rng(0)
+    votes = 3.0 * rng.dirichlet(np.ones(4), size=500)
+    refined = rng.dirichlet(np.ones(4), size=500)
+    votes[0] = 0.0
+    labels = refined.argmax(axis=1)
+    answer = blended(votes, refined, labels)
+    assert (answer.argmax(axis=1) == labels).all()
+    assert np.allclose(answer.sum(axis=1), 1.0)
+    assert (answer[0] == refined[0]).all()
+    agree = votes.argmax(axis=1) == labels
+    agree[0] = False
+    mean = GIVEN * votes / 3.0 + (1.0 - GIVEN) * refined
+    assert np.allclose(answer[agree], mean[agree])
+
+
+def test_the_shrinkage_is_learned_only_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes, clusters, _ = planted_table(0, n=100)
+    monkeypatch.setattr("bc3e.estimator.learn_shrinkage", lambda *_: pytest.fail("not needed"))
+    model = bc3e.BC3E(profile_prior=2.0, evidence_weight=0.2).fit(votes, clusters)
+    assert (model.profile_strengths_ == 2.0).all()
 
 
 def test_agreement_rate_counts_pairs_that_both_voted() -> None:

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.cases:
         shown.append(case_table(rows))
     for table in shown:
-        console.print(_rich(table))
+        console.print(rich_table(table))
     for row in rows:
         if row.error:
             console.print(f"{row.method} failed on {row.case}: {row.error}", style="yellow")
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _rich(table: Table) -> RichTable:
+def rich_table(table: Table) -> RichTable:
     shown = RichTable(title=table.title, title_justify="left")
     for i, name in enumerate(table.header):
         shown.add_column(name, justify="left" if i == 0 else "right")

@@ -389,6 +389,8 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
                 del self.consensus_
             consensus = BC3E() if self.consensus is None else clone(self.consensus)
             consensus.set_params(classes=self.classes_.tolist(), **self._inherited(consensus))
+            if consensus.n_jobs is None:  # like k-means, on all cores: the result is the same
+                consensus.set_params(n_jobs=-1)
             self.consensus_ = consensus.fit(votes, self._named(clusters))
         self._clusters = clusters
         self.timings_ = {

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from bc3e.agreement import agreement_rate, classifier_weights, leading_class
 from bc3e.consensus import Answer, ConsensusEstimator
-from bc3e.errors import InputError
-from bc3e.labels import LabelTable
-from bc3e.model.calibration import exponent_for, mean_confidence, tempered
+from bc3e.labels import LabelTable, soft_vote
+from bc3e.model.calibration import BLOCK, blended, exponent_for, mean_confidence, softmax, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import (
@@ -25,18 +25,18 @@ from bc3e.model.parameters import (
     normalize_profiles,
 )
 from bc3e.model.schedule import Fit, Progress, infer, run_em
-from bc3e.model.shrinkage import SIGNIFICANT, learn_shrinkage, shrinkage_counts
+from bc3e.model.shrinkage import learn_shrinkage, shrinkage_counts
 from bc3e.model.starts import (
     cluster_counts,
     diffused_responsibilities,
     random_responsibilities,
     vote_responsibilities,
 )
-from bc3e.model.trust import trust_shares
+from bc3e.model.trust import decided_share, information_shares
 from bc3e.progress import FitProgress
 from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
-from bc3e.selection import TOTALS, UNADVISED, agreement_rate, choose_total
-from bc3e.settings import check_constructor, mean_rule, random_source, variance_rule
+from bc3e.selection import TOTALS, choose_total, shared_weights, significant
+from bc3e.settings import check_constructor, given_weights, mean_rule, random_source, variance_rule
 from bc3e.streams import go_on
 from bc3e.summary import Summary
 
@@ -69,13 +69,14 @@ class BC3E(ConsensusEstimator):
     vote_weight : float or None
         The votes of an object count as this many in all; None counts each as one.
     vote_calibration : {"agreement", None}
-        Make the votes as confident as the classifiers agree with each other, an
-        estimate of how often they are right, and the answer as confident as
-        these votes. None takes the votes as they are and answers softmax(E[y]).
+        Weigh each classifier by its agreement with the others, make the votes as
+        confident as any two classifiers agree, an estimate of how often they are
+        right, and answer with a mean of the votes as given and the refined
+        shares. None takes the votes as they are and answers softmax(E[y]).
     evidence_weight : "auto", float or (r2,) array
         How much a label of each clustering counts. "auto" ignores clusterings
         that do not predict the votes significantly and lets the others share
-        0, 0.5, 1 or 3 labels in all, as hidden classifiers advise
+        0.25 labels in all, or 0.5, 1 or 3 if hidden classifiers support that
         (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
@@ -112,10 +113,12 @@ class BC3E(ConsensusEstimator):
     classes_ : (k,) array
     delta2_ : float
     trust_ : float
-        Share, in [0, 1], of the information on the objects' classes that came
-        from the clusterings.
+        Share, in [0, 1], of the objects whose label the clusterings decided: it
+        differs from that of the votes, or there were no votes. 0 if the
+        clusterings were ignored.
     clusterer_trust_ : (r2,) array
-        The same for each clustering as if it were the only one.
+        For each clustering as if it were the only one, its share in the
+        information on the objects' classes.
     parameters_ : LearnedParameters
     posterior_ : Posterior
     lower_bounds_ : (n_iter_,) array
@@ -129,6 +132,9 @@ class BC3E(ConsensusEstimator):
         Strength of the profile prior in objects, per clustering.
     evidence_weights_ : (r2,) array
         How much a label of each clustering counted; 0 for one that was ignored.
+    classifier_weights_ : (r1,) array
+        How much a vote of each classifier counted, against that of the one that
+        agrees best with the others.
     vote_exponent_, answer_exponent_ : float
         Powers that the votes and softmax(E[y]) were raised to by the calibration.
 
@@ -244,20 +250,27 @@ class BC3E(ConsensusEstimator):
         table = LabelTable.read_like(votes, clusters, self._schema)
         evidence, inverse = table.evidence(
             evidence_weights=self.evidence_weights_,
+            classifier_weights=self.classifier_weights_,
             vote_weight=self._vote_weight,
             vote_exponent=self.vote_exponent_,
         )
         state, _ = infer(evidence, self._learned, structured=self._structured, workers=self._workers())
-        return table, Answer(self._answer_of(state), inverse)
+        return table, Answer(self._answer_of(state, table, inverse), inverse)
 
-    def _answer_of(self, state: State) -> FloatArray:
-        """Class probabilities of a posterior: softmax(E[y]), on average as confident as the votes.
-
-        The prior of y makes softmax(E[y]) timid; a power common to all objects
-        corrects that and changes no label.
-        """
-        shares = _softmax(state.mean)
-        return tempered(shares, self.answer_exponent_, out=shares)
+    def _answer_of(
+        self, state: State, table: LabelTable, inverse: NDArray[np.intp] | None
+    ) -> FloatArray:
+        """Class probabilities of a posterior: softmax(E[y]), calibrated and blended with the votes."""
+        shares = softmax(state.mean)
+        if self.vote_calibration is None:
+            return shares
+        rows = table.representatives(inverse, len(shares))
+        for first in range(0, len(rows), BLOCK):  # a block at a time: no copy of the whole table
+            block = slice(first, first + BLOCK)
+            labels = leading_class(shares[block])
+            refined = tempered(shares[block], self.answer_exponent_)
+            shares[block] = blended(table.votes_per_class(rows[block]), refined, labels)
+        return shares
 
     def _consensus(
         self, table: LabelTable, weights: FloatArray | None, total: float | None = None
@@ -265,34 +278,54 @@ class BC3E(ConsensusEstimator):
         """Fit the table; `total` is the evidence of all clusterings, None to find out."""
         workers = self._workers()
         priors = self._priors(len(table.classes))
-        given = self._given_weights(len(table.clusters))
-        evidence, inverse = table.evidence(
-            evidence_weights=np.ones(len(table.clusters)) if given is None else given,
-            sample_weight=weights,
-            vote_weight=self.vote_weight,
-        )
-        self.vote_exponent_ = self._vote_exponent(table, weights, evidence)
-        evidence = replace(evidence, votes=tempered(evidence.votes, self.vote_exponent_))
+        given = given_weights(self.evidence_weight, len(table.clusters))
+        calibrated = self.vote_calibration is not None
+        counted = classifier_weights(table, weights) if calibrated else np.ones(len(table.votes))
+        evidence, inverse, confidence = self._evidence(table, weights, counted)
         unit = float(evidence.weights.sum()) / table.n_objects
-        shrinkage = learn_shrinkage(evidence, vote_responsibilities(evidence.votes), unit, workers)
+        strengths = np.zeros(len(table.clusters))
+        if given is None or self.profile_prior == "marginal":
+            found = learn_shrinkage(evidence, vote_responsibilities(evidence.votes), unit, workers)
+            strengths = found.strengths
         if given is None:
-            informative = shrinkage.significance > SIGNIFICANT
-            if total is None:
-                total = self._total_evidence(table, weights, informative)
-            evidence = replace(evidence, evidence_weights=_shared(total, informative, evidence))
-        strengths = shrinkage.strengths
+            heard = found.significance > significant(len(table.clusters))
+            if not evidence.votes.any():  # nothing to be significant about: all clusterings share
+                heard, total = np.ones_like(heard), TOTALS[-1]
+            elif not heard.any():  # then the answer is the soft vote, every vote counting alike
+                total = 0.0
+                del evidence
+                evidence, inverse, confidence = self._evidence(table, weights, np.ones(len(table.votes)))
+            elif total is None:
+                total = self._advised_total(table, weights)
+            given = shared_weights(total, heard)
+        evidence = replace(evidence, evidence_weights=given)
         rules, starts = self._prepare(evidence, priors, strengths, unit, workers)
         fit, state, bound = self._best_fit(evidence, rules, starts, workers)
 
         self._schema = table.schema
-        self._learned = fit.parameters
         self._structured = self.posterior == "structured"
         self._vote_weight = self.vote_weight
+        self.answer_exponent_ = 1.0
+        if calibrated and evidence.votes.any():
+            shares = softmax(state.mean)
+            self.answer_exponent_ = exponent_for(shares, evidence.weights, confidence)
+        return self._keep(table, evidence, inverse, fit, state, bound)
+
+    def _keep(
+        self,
+        table: LabelTable,
+        evidence: Evidence,
+        inverse: NDArray[np.intp] | None,
+        fit: Fit,
+        state: State,
+        bound: float,
+    ) -> Answer:
+        """Remember a fit and give its answer; exponents and schema are there already."""
+        self._learned = fit.parameters
         self.evidence_weights_ = evidence.evidence_weights
         self._state = state
         self._profiles = evidence.layout.split(fit.parameters.profiles)
         self._sizes = (table.n_objects, evidence.n_patterns)
-        self._shares = class_shares(evidence.votes, state.mean, evidence.weights)
         self.delta2_ = fit.parameters.delta2
         self.lower_bounds_ = np.array(fit.lower_bounds)
         self.delta2_path_ = np.array(fit.delta2_path)
@@ -300,16 +333,36 @@ class BC3E(ConsensusEstimator):
         self.n_iter_ = len(fit.lower_bounds)
         self.converged_ = fit.converged
         self.start_ = fit.start
-        self.trust_, self.clusterer_trust_ = trust_shares(evidence, fit.parameters, state, workers)
-        calibrated = self.vote_calibration is not None and bool(evidence.votes.any())
-        mass, confidence = evidence.weights, mean_confidence(evidence.votes, evidence.weights)
-        del evidence  # as large as the posterior, and done with
-        self.answer_exponent_ = 1.0
-        if calibrated:
-            self.answer_exponent_ = exponent_for(_softmax(state.mean), mass, confidence)
-        answer = Answer(self._answer_of(state), inverse)
-        self._class_mass = mass @ answer.probabilities
+        self.trust_ = decided_share(evidence, state)
+        self.clusterer_trust_ = information_shares(evidence, fit.parameters, state, self._workers())
+        answer = Answer(self._answer_of(state, table, inverse), inverse)
+        self._shares = class_shares(table, answer, evidence.weights)
+        self._class_mass = evidence.weights @ answer.probabilities
         return answer
+
+    def _evidence(
+        self, table: LabelTable, weights: FloatArray | None, counted: FloatArray
+    ) -> tuple[Evidence, NDArray[np.intp] | None, float]:
+        """Votes and labels for the model, the pattern of each object, and the answer's confidence.
+
+        The votes are made as confident as the classifiers agree. The answer goes
+        only half that way: the confidence of votes and classifiers is a second opinion.
+        """
+        evidence, inverse = table.evidence(
+            evidence_weights=np.ones(len(table.clusters)),
+            sample_weight=weights,
+            classifier_weights=counted,
+            vote_weight=self.vote_weight,
+        )
+        self.classifier_weights_ = counted
+        self.vote_exponent_ = 1.0
+        confidence = mean_confidence(evidence.votes, evidence.weights)
+        rate = agreement_rate(table, weights) if self.vote_calibration == "agreement" else None
+        if rate is not None:
+            self.vote_exponent_ = exponent_for(evidence.votes, evidence.weights, rate)
+            evidence = replace(evidence, votes=tempered(evidence.votes, self.vote_exponent_))
+            confidence = (confidence + mean_confidence(evidence.votes, evidence.weights)) / 2
+        return evidence, inverse, confidence
 
     def _best_fit(
         self, evidence: Evidence, rules: Rules, starts: dict[str, FloatArray], workers: Workers
@@ -371,31 +424,16 @@ class BC3E(ConsensusEstimator):
             profile_counts=np.empty((0, k)),
         )
 
-    def _vote_exponent(self, table: LabelTable, weights: FloatArray | None, evidence: Evidence) -> float:
-        """Power that makes the votes as confident as the classifiers agree; 1 if unknown."""
-        rate = agreement_rate(table, weights) if self.vote_calibration == "agreement" else None
-        return 1.0 if rate is None else exponent_for(evidence.votes, evidence.weights, rate)
-
-    def _total_evidence(
-        self, table: LabelTable, weights: FloatArray | None, informative: NDArray[np.bool_]
-    ) -> float:
-        """Evidence of all clusterings together, by the word of hidden classifiers.
-
-        With a single classifier there is nobody to ask, and all clusterings that
-        passed the test of significance count as one label.
-        """
-        if not informative.any():
-            return 0.0
-        if len(table.votes) < 2:
-            return UNADVISED
+    def _advised_total(self, table: LabelTable, weights: FloatArray | None) -> float:
+        """Evidence of all clusterings together, by the word of hidden classifiers."""
 
         def refine(
             others: LabelTable, mass: FloatArray | None, total: float
-        ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        ) -> tuple[FloatArray, NDArray[np.intp]]:
             trial = clone(self).set_params(verbose=False, callback=None)
             answer = trial._consensus(others, mass, total)
             refined = answer.expand(np.argmax(answer.probabilities, axis=1))
-            return np.argmax(others.soft_vote(), axis=1), refined
+            return soft_vote(others.votes_per_class(weights=trial.classifier_weights_)), refined
 
         seed = int(random_source(self.random_state).randint(2**31 - 1))
         return choose_total(table, weights, refine, seed)
@@ -454,21 +492,6 @@ class BC3E(ConsensusEstimator):
         self.profile_strengths_ = strengths if learned else given
         return shrinkage_counts(evidence, counts, self.profile_strengths_)
 
-    def _given_weights(self, r2: int) -> FloatArray | None:
-        """Evidence weights as the user gave them, None for "auto"."""
-        if isinstance(self.evidence_weight, str):
-            return None
-        weights = np.array(self.evidence_weight, dtype=np.float64)
-        if weights.ndim == 0:
-            return np.full(r2, float(weights))
-        if weights.shape != (r2,):
-            raise InputError(
-                "evidence_weight",
-                f"{weights.size} weights for {r2} clusterings",
-                "Pass one weight per clustering, one number, or 'auto'.",
-            )
-        return weights
-
     def _workers(self) -> Workers:
         return Workers(self.n_jobs)
 
@@ -508,23 +531,6 @@ class BC3E(ConsensusEstimator):
             return bundle
         summary = self.summary()
         return {"text/plain": str(summary), "text/html": summary._repr_html_()}
-
-
-def _softmax(values: FloatArray) -> FloatArray:
-    shares: FloatArray = values - values.max(axis=1, keepdims=True)
-    np.exp(shares, out=shares)
-    shares /= shares.sum(axis=1, keepdims=True)
-    return shares
-
-
-def _shared(total: float, informative: NDArray[np.bool_], evidence: Evidence) -> FloatArray:
-    """Equal shares of the total evidence for the informative clusterings, at most one label each.
-
-    Without votes there is nothing to be informative about: all clusterings share.
-    """
-    chosen = informative if evidence.votes.any() else np.ones_like(informative)
-    total = total if evidence.votes.any() else TOTALS[-1]
-    return np.where(chosen, min(1.0, total / max(int(chosen.sum()), 1)), 0.0)
 
 
 def _initial_variance(rule: VarianceRule, size: int) -> FloatArray:

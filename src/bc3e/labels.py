@@ -130,18 +130,21 @@ class LabelTable:
     def is_hard(self) -> bool:
         return all(isinstance(column, LabelColumn) for column in (*self.votes, *self.clusters))
 
-    def votes_per_class(self, rows: NDArray[np.intp] | None = None) -> FloatArray:
-        """Summed votes of the given rows (all by default), (rows, k)."""
-        count = self.n_objects if rows is None else len(rows)
+    def votes_per_class(
+        self, rows: NDArray[np.intp] | slice = slice(None), weights: FloatArray | None = None
+    ) -> FloatArray:
+        """Summed votes of some rows (all by default), each classifier's by its weight, (rows, k)."""
+        shares = np.ones(len(self.votes)) if weights is None else weights
+        count = len(range(self.n_objects)[rows]) if isinstance(rows, slice) else len(rows)
         total = np.zeros((count, len(self.classes)))
         everyone = np.arange(count)
-        for column in self.votes:
+        for column, weight in zip(self.votes, shares.tolist(), strict=True):
             if isinstance(column, ScoreColumn):
-                total += column.scores if rows is None else column.scores[rows]
+                total += np.multiply(column.scores[rows], weight, dtype=np.float64)
             else:
-                codes = column.codes if rows is None else column.codes[rows]
+                codes = column.codes[rows]
                 voted = codes >= 0
-                total[everyone[voted], codes[voted]] += 1.0
+                total[everyone[voted], codes[voted]] += weight
         return total
 
     def soft_vote(self) -> FloatArray:
@@ -153,6 +156,7 @@ class LabelTable:
         *,
         evidence_weights: FloatArray,
         sample_weight: FloatArray | None = None,
+        classifier_weights: FloatArray | None = None,
         vote_weight: float | None = None,
         vote_exponent: float = 1.0,
         group: bool = True,
@@ -165,6 +169,8 @@ class LabelTable:
             How much a label of each clustering counts.
         sample_weight : (N,) array, optional
             Weight of each object.
+        classifier_weights : (r1,) array, optional
+            How much a vote of each classifier counts; one by default.
         vote_weight : float, optional
             The votes of an object are scaled to sum to this; None counts
             every vote as one.
@@ -178,7 +184,7 @@ class LabelTable:
         if rows is not None and inverse is not None:
             weights = np.bincount(inverse, weights=weights, minlength=len(rows)).astype(np.float64)
         layout = self.layout
-        votes = self.votes_per_class(rows)
+        votes = self.votes_per_class(slice(None) if rows is None else rows, classifier_weights)
         if vote_weight is not None:
             total = votes.sum(axis=1, keepdims=True)
             votes *= vote_weight / np.where(total > 0, total, 1.0)
@@ -218,6 +224,15 @@ class LabelTable:
             size *= base
         _, rows, inverse = np.unique(key, return_index=True, return_inverse=True)
         return rows, inverse
+
+    def representatives(self, inverse: NDArray[np.intp] | None, patterns: int) -> NDArray[np.intp]:
+        """For each of the patterns of :meth:`evidence` the row of an object that has it."""
+        rows = np.arange(self.n_objects)
+        if inverse is None:
+            return rows
+        found = np.empty(patterns, dtype=np.intp)
+        found[inverse] = rows
+        return found
 
     def without_vote(self, column: int) -> LabelTable:
         """The table as if one classifier had not been asked."""

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bc3e.agreement import leading_class
+from bc3e.consensus import Answer
+from bc3e.labels import LabelTable
+from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import FloatArray
 from bc3e.summary import Section, Summary
 
@@ -52,13 +56,18 @@ class LearnedParameters:
 
 
 def class_shares(
-    votes: FloatArray, tendencies: FloatArray, weights: FloatArray
+    table: LabelTable, answer: Answer, weights: FloatArray
 ) -> tuple[list[float], list[float], float]:
     """Weighted class shares by soft vote and after refinement, and the share of changed labels."""
-    total = weights.sum()
-    before, after = np.argmax(votes, axis=1), np.argmax(tendencies, axis=1)
+    after = np.argmax(answer.probabilities, axis=1)
+    before = np.empty_like(after)
+    rows = table.representatives(answer.inverse, len(after))
+    for first in range(0, len(rows), BLOCK):
+        block = slice(first, first + BLOCK)
+        before[block] = leading_class(table.votes_per_class(rows[block]))
+    total, k = weights.sum(), answer.probabilities.shape[1]
     shares = [
-        (np.bincount(winners, weights=weights, minlength=votes.shape[1]) / total).tolist()
+        (np.bincount(winners, weights=weights, minlength=k) / total).tolist()
         for winners in (before, after)
     ]
     return shares[0], shares[1], float(weights[before != after].sum() / total)

@@ -1,10 +1,12 @@
 """How much the clusterings may say, decided without a label.
 
-A classifier is hidden. The others are refined with the clusterings at a given
-weight, and each label that the refinement changes is put to the hidden
-classifier: does it side with the new label or with the old one? A weight earns
-its place if the new labels win this vote by more than its standard error; the
-weight with the largest such margin is used, and none if none wins. Classifiers
+Only clusterings that predict the votes significantly are heard, and together
+they always count a quarter of a label: enough to settle what the votes leave
+nearly open. To count more they need a witness. A classifier is hidden, the
+others are refined with the clusterings at some larger weight, and each label
+that this changes is put to the hidden classifier: does it side with the new
+label or with the old one? A weight is allowed if the new labels win this vote
+clearly, and of several the one with the largest margin is used. Classifiers
 that share errors side with the old label too often, so the rule errs on the
 side of leaving the votes alone.
 """
@@ -15,85 +17,97 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from bc3e.columns import LabelColumn
+from bc3e.agreement import DIGITS, independent_witnesses, leading_class, winners
 from bc3e.labels import LabelTable
 from bc3e.model.evidence import FloatArray
 
-TOTALS = (0.5, 1.0, 3.0)  # evidence of all clusterings together, in labels
-UNADVISED = 1.0  # the same with a single classifier, when nobody can be asked
-WITNESSES = 4  # classifiers that are hidden in turn
+CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, that needs no witness
+TOTALS = (0.5, 1.0, 3.0)  # and what may be chosen with one
 SAMPLE = 20_000  # objects that the choice looks at
-
-Refine = Callable[[LabelTable, FloatArray | None, float], tuple[NDArray[np.intp], NDArray[np.intp]]]
-
-
-def winners(table: LabelTable) -> NDArray[np.intp]:
-    """Each classifier's choice for each object, -1 where it did not vote, (N, r1)."""
-    chosen = np.empty((table.n_objects, len(table.votes)), dtype=np.intp)
-    for column, vote in enumerate(table.votes):
-        if isinstance(vote, LabelColumn):
-            chosen[:, column] = vote.codes
-        else:
-            chosen[:, column] = np.where(vote.scores.any(axis=1), vote.scores.argmax(axis=1), -1)
-    return chosen
+LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
+MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 
 
-def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | None:
-    """How often two classifiers choose the same class; None without two votes to compare."""
-    chosen = winners(table)
-    mass = np.ones(table.n_objects) if weights is None else weights
-    same = both = 0.0
-    for a in range(chosen.shape[1]):
-        for b in range(a):
-            voted = (chosen[:, a] >= 0) & (chosen[:, b] >= 0)
-            both += float(mass[voted].sum())
-            same += float(mass[voted & (chosen[:, a] == chosen[:, b])].sum())
-    return same / both if both > 0 else None
+Refine = Callable[[LabelTable, FloatArray | None, float], tuple[FloatArray, NDArray[np.intp]]]
 
 
-def independent_witnesses(chosen: NDArray[np.intp]) -> list[int]:
-    """The classifiers that agree least with the rest: their word is worth most."""
-    r1 = chosen.shape[1]
-    if r1 <= WITNESSES:
-        return list(range(r1))
-    agree = [
-        float(np.mean([(chosen[:, a] == chosen[:, b]).mean() for b in range(r1) if b != a]))
-        for a in range(r1)
-    ]
-    return sorted(np.argsort(agree, kind="stable")[:WITNESSES].tolist())
+def significant(count: int) -> float:
+    """Standard errors by which one of `count` clusterings must beat the plain frequencies."""
+    return float(-ndtri(MISTAKEN / max(count, 1)))
+
+
+def shared_weights(total: float, heard: NDArray[np.bool_]) -> FloatArray:
+    """Equal shares of the total evidence for the clusterings that are heard, at most one label each."""
+    return np.where(heard, min(1.0, total / max(int(heard.sum()), 1)), 0.0)
 
 
 def choose_total(table: LabelTable, weights: FloatArray | None, refine: Refine, seed: int) -> float:
-    """Evidence that the clusterings get together: one of 0, 0.5, 1 and 3 labels.
+    """Evidence that the clusterings get together, in labels: 0.25, or more if witnesses support it.
 
     Parameters
     ----------
     table : LabelTable
-        Votes of at least two classifiers, and the clusterings.
+        Votes, and clusterings of which at least one is worth hearing.
     weights : (N,) array or None
         Weights of the objects.
     refine : callable
-        Labels of the objects of a table before and after refinement with a
-        given total evidence.
+        For a table, its weights and a total evidence: the votes per class that
+        the refinement starts from, and the refined labels.
     seed : int
         Seed of the sample that is used of a large table.
     """
+    if len(table.votes) < 2:  # nobody left to ask
+        return CAUTIOUS
     if table.n_objects > SAMPLE:
         rows = np.sort(np.random.default_rng(seed).choice(table.n_objects, SAMPLE, replace=False))
         table, weights = table.take(rows), None if weights is None else weights[rows]
     mass = np.ones(table.n_objects) if weights is None else weights / weights.mean()
     chosen = winners(table)
     witnesses = independent_witnesses(chosen)
-    best, margin = 0.0, 0.0
+    best, margin = CAUTIOUS, 0.0
     for total in TOTALS:
-        sided_new = sided_old = 0.0
+        sides = np.zeros((2, 2))
         for hidden in witnesses:
-            old, new = refine(table.without_vote(hidden), weights, total)
-            changed = old != new
-            sided_new += float(mass[changed & (chosen[:, hidden] == new)].sum())
-            sided_old += float(mass[changed & (chosen[:, hidden] == old)].sum())
-        score = sided_new - sided_old - np.sqrt(sided_new + sided_old + 1.0)
-        if score > margin:
-            best, margin = total, score
+            before, after = refine(table.without_vote(hidden), weights, total)
+            sides += _sides(before, after, chosen[:, hidden], mass)
+        found = support(sides)
+        if found > margin:
+            best, margin = total, found
     return best
+
+
+def support(sides: FloatArray) -> float:
+    """By how much the witnesses support the new labels, in votes beyond what is asked for.
+
+    New labels must lead by a standard error and by a tenth of the votes cast:
+    with one classifier hidden the others are weaker than all of them together,
+    and what helps them may not help all. Changes that only break a tie of
+    the votes are easier than the changes of a settled label; they may refute a
+    setting but not carry it, so the lead must hold with and without them.
+
+    Parameters
+    ----------
+    sides : (2, 2) array
+        Votes for the new and for the old label, on settled labels and on ties.
+    """
+
+    def lead(new: float, old: float) -> float:
+        return float(new - old - LEAD * (new + old) - np.sqrt(new + old + 1.0))
+
+    return min(lead(*sides.sum(axis=1)), lead(*sides[:, 0]))
+
+
+def _sides(
+    votes: FloatArray, after: NDArray[np.intp], witness: NDArray[np.intp], mass: FloatArray
+) -> FloatArray:
+    """The witness's votes for new and for old labels where they differ: settled ones, and ties."""
+    before = leading_class(votes)
+    rows = np.arange(len(votes))
+    tie = votes[rows, before] - votes[rows, after] < 10.0 ** (3 - DIGITS)
+    found = np.empty((2, 2))
+    for side, label in enumerate((after, before)):
+        cast = (before != after) & (witness == label)
+        found[side] = mass[cast & ~tie].sum(), mass[cast & tie].sum()
+    return found

@@ -48,6 +48,22 @@ def _per_class(name: str, given: Any, k: int) -> FloatArray:
     return values.copy()
 
 
+def given_weights(given: Any, r2: int) -> FloatArray | None:
+    """Evidence weights as the user gave them, None for "auto"."""
+    if isinstance(given, str):
+        return None
+    weights = np.array(given, dtype=np.float64)
+    if weights.ndim == 0:
+        return np.full(r2, float(weights))
+    if weights.shape != (r2,):
+        raise InputError(
+            "evidence_weight",
+            f"{weights.size} weights for {r2} clusterings",
+            "Pass one weight per clustering, one number, or 'auto'.",
+        )
+    return weights
+
+
 def check_constructor(model: BC3E) -> None:
     """Refuse parameters that make no sense, before any work is done."""
     if model.posterior not in ("structured", "factorized"):

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bc3e.consensus import Answer
 from bc3e.errors import InputError
 from bc3e.labels import LabelTable, check_sample_weight
 from bc3e.model.schedule import infer, run_em
 from bc3e.model.shrinkage import shrinkage_counts
-from bc3e.model.trust import trust_shares
-from bc3e.results import class_shares
 
 if TYPE_CHECKING:
     from bc3e.estimator import BC3E
@@ -37,6 +34,7 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     evidence, inverse = table.evidence(
         evidence_weights=model.evidence_weights_,
         sample_weight=weights,
+        classifier_weights=model.classifier_weights_,
         vote_weight=model._vote_weight,
         vote_exponent=model.vote_exponent_,
     )
@@ -56,19 +54,8 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
         name="stream",
     )
     state, bound = infer(evidence, fit.parameters, structured=model._structured, workers=workers)
-    row_weights = evidence.layout.per_row(evidence.evidence_weights)
-    model._learned, model._state = fit.parameters, state
-    model._profiles = evidence.layout.split(fit.parameters.profiles)
-    model._sizes = (table.n_objects, evidence.n_patterns)
-    model._shares = class_shares(evidence.votes, state.mean, evidence.weights)
-    model.delta2_ = fit.parameters.delta2
-    model.lower_bounds_ = np.array(fit.lower_bounds)
-    model.delta2_path_ = np.array(fit.delta2_path)
-    model.lower_bound_ = bound + rules.log_prior(fit.parameters, row_weights)
-    model.n_iter_, model.converged_, model.start_ = len(fit.lower_bounds), fit.converged, fit.start
-    model.trust_, model.clusterer_trust_ = trust_shares(evidence, fit.parameters, state, workers)
-    answer = model._answer_of(state)
-    model._class_mass = mass + evidence.weights @ answer
-    model._answer = Answer(answer, inverse)
+    bound += rules.log_prior(fit.parameters, evidence.layout.per_row(evidence.evidence_weights))
+    model._answer = model._keep(table, evidence, inverse, fit, state, bound)
+    model._class_mass += mass
     model._shell = replace(table.take(np.empty(0, dtype=np.intp)), frame=table.frame)
     return model

@@ -6,6 +6,12 @@ often two classifiers agree is, without any label, a fair estimate of how often
 they are right (for calibrated ensembles it is exact: Jiang et al., "Assessing
 generalization of SGD via disagreement", ICLR 2022). Votes are therefore raised
 to the power that makes their mean confidence equal to the agreement rate.
+
+Inside the model that is what they need: the clusterings are weighed against
+votes of the right size. As an answer neither the votes nor the refined
+shares can be relied on alone. Log-loss is convex, so a mean of the two loses little
+where one is wrong: the answer is the mean of the votes as they were given and of
+the refined shares, as far as the refined label stays in front.
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
@@ -20,6 +27,17 @@ from bc3e.model.evidence import FloatArray
 EXPONENTS = (0.15, 6.0)
 CERTAIN = 0.98  # the highest accuracy that agreement may stand for
 FLOOR = 1e-3  # added to every share: a vote of zero is not a proof
+BLOCK = 65_536  # rows at a time where a copy of the whole table would be too much
+GIVEN = 0.75  # share of the votes as given in the answer: they count as three, the refined as one
+AHEAD = 1e-6  # by which the refined label stays in front of the others
+
+
+def softmax(values: FloatArray) -> FloatArray:
+    """Rows as shares in proportion to exp."""
+    shares: FloatArray = values - values.max(axis=1, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
 
 
 def tempered(votes: FloatArray, exponent: float, out: FloatArray | None = None) -> FloatArray:
@@ -71,3 +89,26 @@ def solve_exponent(mean_confidence_at: Callable[[float], float], confidence: flo
     if excess(high) <= 0:
         return high
     return float(brentq(excess, low, high, xtol=1e-12, rtol=1e-12))
+
+
+def blended(votes: FloatArray, refined: FloatArray, winners: NDArray[np.intp]) -> FloatArray:
+    """Mean of the votes as given and the refined shares, with the refined winner in front.
+
+    Parameters
+    ----------
+    votes : (P, k) array
+        Votes per class as they were given; a row without votes is left to `refined`.
+    refined : (P, k) array
+        Refined shares.
+    winners : (P,) array
+        The refined labels.
+    """
+    total = votes.sum(axis=1, keepdims=True)
+    given = votes / np.where(total > 0, total, 1.0)
+    behind = given[np.arange(len(given)), winners][:, None] - given
+    ahead = refined[np.arange(len(given)), winners][:, None] - refined
+    # The largest part w of the votes at which w * behind + (1 - w) * ahead is still positive.
+    most = np.where(behind < 0, (ahead - AHEAD) / np.where(behind < 0, ahead - behind, 1.0), 1.0)
+    part = np.clip(most.min(axis=1, keepdims=True), 0.0, GIVEN) * (total > 0)
+    answer: FloatArray = part * given + (1.0 - part) * refined
+    return answer

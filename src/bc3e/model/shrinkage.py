@@ -24,7 +24,6 @@ from bc3e.model.inference import Workers
 from bc3e.model.starts import cluster_counts
 
 STRENGTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4])
-SIGNIFICANT = 2.5  # standard errors of prediction that make a clustering worth hearing
 EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every class
 
 

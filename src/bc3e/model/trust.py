@@ -1,11 +1,15 @@
-"""How far the clusterings were believed, as a share of information.
+"""How far the clusterings were believed: the labels they decided, and their share of information.
 
-The posterior of an object's class tendency y rests on two sources. Its votes
-carry Fisher information R1 sum_i p_i (1 - p_i). Its cluster labels carry
-A = sum_m w_m sum_i (phi_mi - t_i)^2 about theta: nothing when the profiles of all
-classes are alike, much when a label speaks for one class. Of that, A / (1 + delta2 A)
-reaches y. Trust is the share of the second in the sum of both, over all objects:
-0 when the clusterings are ignored, 1 when there is nothing else to go by.
+Trust in all clusterings together is what came of it: the share of the objects
+whose refined label is not that of the votes, or that had no votes at all. It is
+0 when the clusterings are ignored and 1 when there is nothing else to go by.
+
+A single clustering decides no label alone, but it carries information. The
+votes of an object carry Fisher information R1 sum_i p_i (1 - p_i) about its class
+tendency y. Its cluster labels carry A = sum_m w_m sum_i (phi_mi - t_i)^2 about
+theta: nothing when the profiles of all classes are alike, much when a label
+speaks for one class. Of that, A / (1 + delta2 A) reaches y. Trust in a clustering
+is its part in the sum of both, over all objects, as if it were the only one.
 """
 
 from __future__ import annotations
@@ -16,11 +20,31 @@ from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
 
+BLOCK = 65_536
+NEARLY = 1e-9  # votes or tendencies that differ by less are equal
 
-def trust_shares(
+
+def decided_share(evidence: Evidence, state: State) -> float:
+    """Share of the objects whose label the clusterings decided."""
+    total = float(evidence.weights.sum())
+    if not (evidence.evidence_weights > 0).any() or total <= 0:
+        return 0.0
+    decided = 0.0
+    for first in range(0, evidence.n_patterns, BLOCK):
+        rows = slice(first, first + BLOCK)
+        votes, refined = evidence.votes[rows], state.mean[rows]
+        most = votes.max(axis=1, keepdims=True)
+        # decided unless a class that leads the votes leads the refined tendencies too
+        leads = (votes >= most - NEARLY) & (refined >= refined.max(axis=1, keepdims=True) - NEARLY)
+        changed = ~leads.any(axis=1) | (most[:, 0] <= 0)
+        decided += float(evidence.weights[rows][changed].sum())
+    return decided / total
+
+
+def information_shares(
     evidence: Evidence, parameters: Parameters, state: State, workers: Workers
-) -> tuple[float, FloatArray]:
-    """Trust in all clusterings together, and in each as if it stood alone."""
+) -> FloatArray:
+    """Trust in each clustering as if it stood alone, (r2,)."""
     from bc3e.model.evidence_kernels import information_block
 
     layout = evidence.layout
@@ -38,10 +62,6 @@ def trust_shares(
         return totals
 
     totals = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
-    votes, together, alone = totals[0], totals[1], totals[2:]
-
-    def share(information: FloatArray) -> FloatArray:
-        whole = information + votes
-        return np.where(whole > 0, information / np.where(whole > 0, whole, 1.0), 0.0)
-
-    return float(share(np.array([together]))[0]), share(alone)
+    votes, alone = totals[0], totals[2:]
+    whole = votes + alone
+    return np.where(whole > 0, alone / np.where(whole > 0, whole, 1.0), 0.0)

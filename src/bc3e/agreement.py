@@ -1,0 +1,96 @@
+"""What classifiers say about each other: without a label, the only word on their worth.
+
+Two classifiers that are often right agree often. How often any two agree tells
+how sure the votes may be (:mod:`bc3e.model.calibration`); how well one agrees
+with all the others tells how much its own vote should count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.columns import LabelColumn
+from bc3e.labels import LabelTable, soft_vote
+from bc3e.model.evidence import FloatArray
+
+WITNESSES = 4  # classifiers that are hidden in turn
+LEAST_WEIGHT = 0.02  # of a classifier that agrees with the others by chance or less
+BLOCK = 65_536
+DIGITS = 9  # votes that differ by less are equal: sums in another order must not decide
+
+
+def winners(table: LabelTable) -> NDArray[np.intp]:
+    """Each classifier's choice for each object, -1 where it did not vote, (N, r1)."""
+    chosen = np.empty((table.n_objects, len(table.votes)), dtype=np.intp)
+    for column, vote in enumerate(table.votes):
+        if isinstance(vote, LabelColumn):
+            chosen[:, column] = vote.codes
+        else:
+            chosen[:, column] = np.where(vote.scores.any(axis=1), vote.scores.argmax(axis=1), -1)
+    return chosen
+
+
+def leading_class(shares: FloatArray) -> NDArray[np.intp]:
+    """The strongest class of each row, of equals the first."""
+    leading: NDArray[np.intp] = np.argmax(np.round(shares, DIGITS), axis=1)
+    return leading
+
+
+def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | None:
+    """How often two classifiers choose the same class; None without two votes to compare."""
+    chosen = winners(table)
+    mass = np.ones(table.n_objects) if weights is None else weights
+    same = both = 0.0
+    for a in range(chosen.shape[1]):
+        for b in range(a):
+            voted = (chosen[:, a] >= 0) & (chosen[:, b] >= 0)
+            both += float(mass[voted].sum())
+            same += float(mass[voted & (chosen[:, a] == chosen[:, b])].sum())
+    return same / both if both > 0 else None
+
+
+def classifier_weights(table: LabelTable, weights: FloatArray | None) -> FloatArray:
+    """How much a vote of each classifier counts, (r1,): 1 for the one that agrees best with the rest.
+
+    A hard vote that is right with probability a and otherwise falls on any other
+    class alike is worth, in a mean of probabilities, its smoothed version: a share
+    s = (a - 1/k) / (1 - 1/k) of the vote and the rest spread evenly. The accuracy
+    a is unknown, but its agreement with the soft vote of all others, beyond what
+    their class frequencies alone would make, estimates s up to a common factor.
+    Two classifiers cannot tell which of them is the better one: both count alike.
+    """
+    r1, k = len(table.votes), len(table.classes)
+    if r1 < 3:
+        return np.ones(r1)
+    mass = np.ones(table.n_objects) if weights is None else weights
+    together = np.zeros((r1, k, k))
+    for first in range(0, table.n_objects, BLOCK):  # a block at a time: no copy of the whole table
+        rows = slice(first, min(first + BLOCK, table.n_objects))
+        here = table.take(np.arange(rows.start, rows.stop))
+        chosen = winners(here)
+        for hidden in range(r1):
+            others = here.without_vote(hidden).votes_per_class()
+            voted = (chosen[:, hidden] >= 0) & others.any(axis=1)
+            cells = chosen[voted, hidden] * k + leading_class(soft_vote(others[voted]))
+            counts = np.bincount(cells, weights=mass[rows][voted], minlength=k * k)
+            together[hidden] += counts.reshape(k, k)
+    totals = together.sum(axis=(1, 2))
+    totals[totals <= 0] = 1.0  # never in company: nothing is known of it
+    agreed = np.trace(together, axis1=1, axis2=2) / totals
+    chance = np.sum(together.sum(axis=2) * together.sum(axis=1), axis=1) / totals**2
+    found = np.maximum((agreed - chance) / np.maximum(1.0 - chance, 1e-3), LEAST_WEIGHT)
+    relative: FloatArray = found / found.max()
+    return relative
+
+
+def independent_witnesses(chosen: NDArray[np.intp]) -> list[int]:
+    """The classifiers that agree least with the rest: their word is worth most."""
+    r1 = chosen.shape[1]
+    if r1 <= WITNESSES:
+        return list(range(r1))
+    agree = [
+        float(np.mean([(chosen[:, a] == chosen[:, b]).mean() for b in range(r1) if b != a]))
+        for a in range(r1)
+    ]
+    return sorted(np.argsort(agree, kind="stable")[:WITNESSES].tolist())
