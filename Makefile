@@ -35,6 +35,8 @@ format: $(READY) ## apply ruff's formatting and safe fixes
 
 bench: $(READY) ## speed and memory, as ratios of things run side by side
 	$(PY) benchmarks/speed.py
+	$(PY) benchmarks/adapt_speed.py
+	$(PY) -m benchmarks.federation
 
 bench-accuracy: $(READY) ## accuracy of every method on the development and check cases
 	$(PY) -m benchmarks.accuracy.run
@@ -42,6 +44,7 @@ bench-accuracy: $(READY) ## accuracy of every method on the development and chec
 figures: $(READY) ## draw the pictures of the README and the documentation again
 	$(PY) docs/figures/overview.py
 	$(PY) docs/figures/trust.py
+	$(PY) docs/figures/federation.py
 
 lock: ## resolve requirements/dev.lock again
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)

@@ -68,12 +68,15 @@ def main() -> None:
     central = bc3e.BC3E(evidence_weight=1 / 6).fit(votes, clusters)
     print(f"fit in one place: {time.perf_counter() - began:.2f} s")
     names = dict.fromkeys(clusters.columns, CLUSTERS)
+    weights = dict(zip(votes.columns, central.classifier_weights_.tolist(), strict=True))
     for how, sites in splits(votes, clusters).items():
         print(f"\n{how}")
         federation.fit(sites, model=model, masked=False)
         for masked in (False, True):
             began = time.perf_counter()
-            result = federation.fit(sites, model=model, masked=masked, allow_two=True)
+            result = federation.fit(
+                sites, model=model, masked=masked, allow_two=True, classifier_weights=weights
+            )
             seconds = time.perf_counter() - began
             worst = max(
                 float(np.abs(s.values - central.probabilities_.loc[s.ids].to_numpy()).max())

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.federation.tables import SPLITS, difference, model_for, random_table, split
+from tests.federation.tables import SPLITS, counted, difference, model_for, random_table, split
 
 from bc3e import federation
 
@@ -23,7 +23,11 @@ def main() -> None:
             central = model_for(seed, table, max_iter).fit(table.votes, table.clusters)
             for masked in (False, True):
                 found = federation.fit(
-                    sites, model=model_for(seed, table, max_iter), masked=masked, allow_two=True
+                    sites,
+                    model=model_for(seed, table, max_iter),
+                    masked=masked,
+                    allow_two=True,
+                    classifier_weights=counted(central),
                 )
                 falls = found.lower_bounds[:-1] - found.lower_bounds[1:]
                 seen = (

@@ -24,7 +24,7 @@ from bc3e.model.parameters import (
     VarianceRule,
     normalize_profiles,
 )
-from bc3e.model.schedule import Fit, Progress, infer, run_em
+from bc3e.model.schedule import ROUGHLY, SETTLED, Fit, Progress, infer, run_em
 from bc3e.model.shrinkage import learn_shrinkage, shrinkage_counts
 from bc3e.model.starts import (
     cluster_counts,
@@ -159,6 +159,8 @@ class BC3E(ConsensusEstimator):
     >>> model.predict([["a", "b", None]], [[2, 0]]).tolist()
     ['b']
     """
+
+    _settled = SETTLED  # when the answer of an object rests
 
     def __init__(
         self,
@@ -396,7 +398,13 @@ class BC3E(ConsensusEstimator):
                     name=name,
                     observe=observe,
                 )
-                state, value = infer(evidence, fit.parameters, structured=structured, workers=workers)
+                state, value = infer(
+                    evidence,
+                    fit.parameters,
+                    structured=structured,
+                    workers=workers,
+                    settled=self._settled,
+                )
                 value += rules.log_prior(fit.parameters, row_weights)
                 # Starts that end in the same place differ by rounding: the first of them stays.
                 if best is None or value > best[2] + 1e-6 * abs(best[2]):
@@ -431,6 +439,7 @@ class BC3E(ConsensusEstimator):
             others: LabelTable, mass: FloatArray | None, total: float
         ) -> tuple[FloatArray, NDArray[np.intp]]:
             trial = clone(self).set_params(verbose=False, callback=None)
+            trial._settled = ROUGHLY  # only its labels are looked at
             answer = trial._consensus(others, mass, total)
             refined = answer.expand(np.argmax(answer.probabilities, axis=1))
             return soft_vote(others.votes_per_class(weights=trial.classifier_weights_)), refined

@@ -40,7 +40,12 @@ def significant(count: int) -> float:
 
 def shared_weights(total: float, heard: NDArray[np.bool_]) -> FloatArray:
     """Equal shares of the total evidence for the clusterings that are heard, at most one label each."""
-    return np.where(heard, min(1.0, total / max(int(heard.sum()), 1)), 0.0)
+    return np.where(heard, share_of_one(total, int(heard.sum())), 0.0)
+
+
+def share_of_one(total: float, count: int) -> float:
+    """What one of `count` clusterings gets of the total evidence: an equal share, at most one label."""
+    return min(1.0, total / max(count, 1))
 
 
 def choose_total(table: LabelTable, weights: FloatArray | None, refine: Refine, seed: int) -> float:

@@ -122,6 +122,12 @@ def model_for(seed: int, table: Table, max_iter: int) -> bc3e.BC3E:
     return bc3e.BC3E(classes=table.classes, max_iter=max_iter, tol=1e-9, **chosen)
 
 
+def counted(central: bc3e.BC3E) -> dict[str, float]:
+    """Weights of the classifiers, which sites must be told: they cannot compare classifiers."""
+    names, weights = central.classifier_names_, central.classifier_weights_.tolist()
+    return dict(zip(names, weights, strict=True))
+
+
 def difference(result: federation.Result, central: bc3e.BC3E) -> float:
     """Largest difference of a probability, over all sites."""
     whole = central.probabilities_

@@ -10,7 +10,7 @@ import bc3e
 from bc3e import federation
 from bc3e.federation.planning import Plan
 from bc3e.labels import LabelTable
-from tests.federation.tables import SPLITS, difference, model_for, random_table, split
+from tests.federation.tables import SPLITS, counted, difference, model_for, random_table, split
 from tests.generation import planted_table
 
 TABLES, BATCHES, ITERATIONS = 200, 20, 3
@@ -18,7 +18,9 @@ TABLES, BATCHES, ITERATIONS = 200, 20, 3
 
 def check(sites: list[federation.Site], model: bc3e.BC3E, central: bc3e.BC3E, masked: bool) -> Plan:
     close = 1e-6 if masked else 1e-9
-    found = federation.fit(sites, model=model, masked=masked, allow_two=True)
+    found = federation.fit(
+        sites, model=model, masked=masked, allow_two=True, classifier_weights=counted(central)
+    )
     assert difference(found, central) <= close
     assert found.n_iter == central.n_iter_
     assert np.abs(found.lower_bounds - central.lower_bounds_).max() <= close
@@ -89,7 +91,9 @@ def test_the_default_settings_hold_across_sites(how: str, masked: bool) -> None:
             federation.Site(name, votes.iloc[:, i : i + 1], clusters.iloc[:, i::3])
             for i, name in enumerate("abc")
         ]
-    found = federation.fit(sites, masked=masked, total_evidence=1.0)
+    weights = dict(zip(votes.columns, central.classifier_weights_, strict=True))
+    assert len(set(weights.values())) > 1
+    found = federation.fit(sites, masked=masked, total_evidence=1.0, classifier_weights=weights)
     for site in found.sites.values():
         assert np.abs(site.values - expected.loc[site.ids].to_numpy()).max() <= (
             1e-6 if masked else 1e-9

@@ -12,8 +12,9 @@ from bc3e.federation.planning import ColumnGroup, client
 from bc3e.federation.roles import Letter, Role, Run, add_up, by_site
 from bc3e.federation.sites import hashes_of
 from bc3e.model.evidence import FloatArray, Layout
-from bc3e.model.shrinkage import SIGNIFICANT, STRENGTHS, Shrinkage, choose_strengths, prior_counts
+from bc3e.model.shrinkage import STRENGTHS, Shrinkage, choose_strengths, prior_counts
 from bc3e.model.statistics import profile_step
+from bc3e.selection import significant
 
 
 class AuxiliaryClient(Role):
@@ -93,7 +94,8 @@ class AuxiliaryClient(Role):
             self.prior = np.zeros_like(self.start_counts)
         if settings.evidence_weight is None:
             assert found is not None
-            self.informative = (found.significance > SIGNIFICANT).astype(np.uint8)
+            count = sum(len(group.clusters) for group in self.run.plan.groups)
+            self.informative = (found.significance > significant(count)).astype(np.uint8)
         return self._publish(self.start_counts, 0)
 
     def _all_counts(self, parts: Mapping[str, Message]) -> list[Letter]:

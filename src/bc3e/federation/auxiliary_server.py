@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from bc3e.agreement import leading_class
 from bc3e.errors import InputError
+from bc3e.federation.defaults import ballot_names
 from bc3e.federation.messages import Message
 from bc3e.federation.planning import SERVER, RowBlock, client
 from bc3e.federation.privacy import FEWEST
 from bc3e.federation.roles import Arrays, Keyring, Letter, Role, Run, add_up, by_site
-from bc3e.model.calibration import confidences, tempered
+from bc3e.model.calibration import blended, confidences, softmax, tempered
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State
 from bc3e.model.parameters import Parameters
@@ -30,13 +32,14 @@ class AuxiliaryServer(Role):
         self.labellers = [client(site) for site in block.labellers]
         self.winners: FloatArray | None = None
         self.votes: FloatArray | None = None
+        self.given: FloatArray
         self.holder: PosteriorHolder
         self.parameters: Parameters
         self.reports = 0
         self.probabilities: FloatArray | None = None
         if not block.voters:
             self.votes = np.zeros((block.size, run.settings.n_classes))
-            self.winners = self.votes
+            self.winners = self.given = self.votes
 
     def start(self) -> list[Letter]:
         return []
@@ -47,8 +50,7 @@ class AuxiliaryServer(Role):
     def expected(self, message: Message) -> tuple[bool, dict[str, tuple[int, ...]]]:
         size, k = self.block.size, self.run.settings.n_classes
         if message.kind == "votes":
-            winners = {"winners": (size, k)} if self.run.settings.calibrated else {}
-            return self.vote_sum.masked, {"ballots": (size, k), **winners}
+            return self.vote_sum.masked, dict.fromkeys(ballot_names(self.run.settings), (size, k))
         shapes: dict[str, dict[str, tuple[int, ...]]] = {
             "shares": {"shares": (size, k)},
             "presence": {"weight": (size,)},
@@ -59,7 +61,9 @@ class AuxiliaryServer(Role):
             return self.label_sum.masked, shapes[message.kind]
         if message.kind == "parameters":
             return False, {"mean": (k,), "variance": (k,), "scalars": (2,), "control": (4,)}
-        return False, {"exponent": (1,)} if message.kind != "weights" else {"weight": (1,)}
+        if message.kind == "weights":
+            return False, {"weight": (1,), "equal": (1,)}
+        return False, {"exponent": (1,)}
 
     def handle(self, message: Message) -> list[Letter]:
         answer: list[Letter] = getattr(self, f"_on_{message.kind}")(message)
@@ -71,12 +75,17 @@ class AuxiliaryServer(Role):
         parts = self.collect(message, [client(site) for site in self.block.voters])
         if parts is not None:
             sums = add_up(self.vote_sum, by_site(parts))
-            votes, self.winners = sums["ballots"], sums.get("winners")
-            if self.run.settings.vote_weight is not None:
-                total = votes.sum(axis=1, keepdims=True)
-                votes *= self.run.settings.vote_weight / np.where(total > 0, total, 1.0)
-            self.votes = votes
+            self.winners = sums.get("winners")
+            self.given = sums.get("given", sums["ballots"])
+            self.votes = self._scaled(sums["ballots"])
         return []
+
+    def _scaled(self, votes: FloatArray) -> FloatArray:
+        """Votes of an object as so many in all."""
+        if self.run.settings.vote_weight is None:
+            return votes
+        total = votes.sum(axis=1, keepdims=True)
+        return votes * (self.run.settings.vote_weight / np.where(total > 0, total, 1.0))
 
     def _on_question(self, message: Message) -> list[Letter]:
         assert self.votes is not None
@@ -88,7 +97,9 @@ class AuxiliaryServer(Role):
             same = (chosen * (chosen - 1.0)).sum(axis=1)
             pairs: FloatArray = np.stack([same, voted * (voted - 1.0)], axis=1)
             return self._report(exact_sum(0.5 * pairs))
-        shown = self.votes if about == "votes" else self._shares()
+        shown = self._shares() if about == "answer" else self.votes
+        if about == "given":
+            shown = self._scaled(self.given)
         voted = shown.any(axis=1).astype(np.float64)
         each: FloatArray = np.stack([confidences(shown, exponent), voted], axis=1)
         return self._report(exact_sum(each))
@@ -122,6 +133,9 @@ class AuxiliaryServer(Role):
             )
 
     def _on_weights(self, message: Message) -> list[Letter]:
+        equal = float(message.arrays["equal"][0])
+        if equal > 0:  # no clustering is heard: every classifier counts alike
+            self.votes = tempered(self._scaled(self.given), equal)
         if not self.labellers:
             return self._hold(np.zeros(self.block.size))
         return self._to_labellers("weights", dict(message.arrays))
@@ -192,13 +206,14 @@ class AuxiliaryServer(Role):
     # After the last iteration.
 
     def _shares(self) -> FloatArray:
-        means = self.holder.state.mean
-        shares: FloatArray = np.exp(means - means.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
-        return shares
+        return softmax(self.holder.state.mean)
 
     def _on_finish(self, message: Message) -> list[Letter]:
-        answer = tempered(self._shares(), float(message.arrays["exponent"][0]))
+        answer = self._shares()
+        if self.run.settings.calibrated:
+            labels = leading_class(answer)
+            refined = tempered(answer, float(message.arrays["exponent"][0]))
+            answer = blended(self.given, refined, labels)
         self.done = True
         return [
             Letter("answer", self.address, client(site), {"probabilities": answer})
@@ -231,13 +246,17 @@ class AuxiliaryServer(Role):
 
     def state(self) -> dict[str, Any]:
         holder = self.holder
-        saved: dict[str, Any] = {"votes": holder.votes, "label_weight": holder.label_weight}
+        saved: dict[str, Any] = {
+            "votes": holder.votes,
+            "given": self.given,
+            "label_weight": holder.label_weight,
+        }
         if hasattr(holder, "state"):
             saved |= {f"state.{name}": value for name, value in vars(holder.state).items()}
         return saved
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.votes = state["votes"]
+        self.votes, self.given = state["votes"], state["given"]
         self.holder = PosteriorHolder(self.votes, state["label_weight"], self.run.settings.structured)
         if "state.mean" in state:
             parts = ("mean", "tendency", "a", "d", "g")

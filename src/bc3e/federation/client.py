@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bc3e.federation.defaults import ballot_names
 from bc3e.federation.label_blocks import LabelBlock, label_blocks, used_clusters, vote_tables
 from bc3e.federation.messages import Message
 from bc3e.federation.planning import SERVER, ColumnGroup, RowBlock, client
@@ -116,10 +117,9 @@ class Client(Role):
         for block in self.blocks:
             if self.data.name in block.voters:
                 rows = self._rows(block)
-                ballots, winners = vote_tables(self.data, dict(block.votes)[self.data.name], rows)
-                arrays = {"ballots": ballots}
-                if self.run.settings.calibrated:
-                    arrays["winners"] = winners
+                settings, columns = self.run.settings, dict(block.votes)[self.data.name]
+                tables = vote_tables(self.data, columns, rows, settings.classifier_weights)
+                arrays = {name: tables[name] for name in ballot_names(settings)}
                 total = self.run.policy.votes(block)
                 letters.append(self._part("votes", block.address, total, arrays))
         return letters

@@ -4,20 +4,21 @@ Everything here is a sum over objects or over sites, which the protocol can mask
 
 - How often two classifiers agree: per object, from the number of classifiers that choose each
   class, sum_i C(n_i, 2) of C(n, 2) pairs.
-- The powers that make votes and answers as confident as that: the mean confidence at a trial
-  power is a sum over objects, asked for a dozen times.
+- The powers that make votes and answers as confident as they should be: the mean confidence at a
+  trial power is a sum over objects, asked for a dozen times.
 - Strength and significance of a clustering: leave-one-out gains, sums over its objects.
 - The weight of each clustering: a given total shared by the columns that are significant.
 
-One thing is not a sum. How much the clusterings may say in total is found, centrally, by hiding one
-classifier after the other, and a total with and without one classifier shows that classifier. So
-the sites give this number themselves: `total_evidence`.
+Two things are no sums. How much the clusterings may say in total is found, centrally, by hiding one
+classifier after the other, and how much each classifier counts by comparing it with all the
+others; a total with and without one classifier shows that classifier. So the sites give these
+numbers themselves: `total_evidence` and `classifier_weights`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from bc3e.estimator import BC3E
 from bc3e.model.calibration import solve_exponent
 from bc3e.model.evidence import FloatArray
 from bc3e.model.parameters import MeanRule, Parameters, Rules, VarianceRule
+from bc3e.selection import share_of_one
 from bc3e.settings import check_constructor, mean_rule, variance_rule
 
 # Sums over all objects: "agreement" or confidences of "votes" or "answer" at a power.
@@ -42,12 +44,18 @@ class Settings:
     structured: bool
     vote_weight: float | None
     calibrated: bool
+    classifier_weights: dict[str, float]  # 1 for a classifier that is not named
     evidence_weight: float | None  # None: shared by the informative columns
     total_evidence: float
     profile_prior: float | None  # None: no prior
     learned_prior: bool
     max_iter: int
     tol: float
+
+    @property
+    def weighted(self) -> bool:
+        """Whether some classifier counts more than another."""
+        return any(weight != 1.0 for weight in self.classifier_weights.values())
 
     @property
     def needs_gains(self) -> bool:
@@ -62,7 +70,12 @@ class Settings:
         return cls(**json.loads(text))
 
 
-def settings_of(model: BC3E, n_classes: int, total_evidence: float) -> Settings:
+def settings_of(
+    model: BC3E,
+    n_classes: int,
+    total_evidence: float,
+    classifier_weights: Mapping[str, float] | None = None,
+) -> Settings:
     """The settings of an estimator, as far as sites can follow them."""
     check_constructor(model)
     if model.init not in ("votes", ["votes"], ("votes",)):
@@ -77,6 +90,15 @@ def settings_of(model: BC3E, n_classes: int, total_evidence: float) -> Settings:
         )
     if not 0.0 <= float(total_evidence) <= 1e6:
         raise InputError("total_evidence", f"{total_evidence!r}", "Pass a number of labels, 0 or more.")
+    counted = {} if classifier_weights is None else dict(classifier_weights)
+    for name, weight in counted.items():
+        if not 0.0 < float(weight) <= 1e6:
+            raise InputError(
+                "classifier_weights",
+                f"{weight!r}",
+                "Pass positive numbers.",
+                place=f"classifier {name!r}",
+            )
     shared = isinstance(model.evidence_weight, str)
     learned = isinstance(model.profile_prior, str)
     given: Any = model.evidence_weight
@@ -86,6 +108,7 @@ def settings_of(model: BC3E, n_classes: int, total_evidence: float) -> Settings:
         structured=model.posterior == "structured",
         vote_weight=None if model.vote_weight is None else float(model.vote_weight),
         calibrated=model.vote_calibration is not None,
+        classifier_weights={name: float(weight) for name, weight in counted.items()},
         evidence_weight=None if shared else float(given),
         total_evidence=float(total_evidence),
         profile_prior=None if learned or prior is None else float(prior),
@@ -93,6 +116,16 @@ def settings_of(model: BC3E, n_classes: int, total_evidence: float) -> Settings:
         max_iter=int(model.max_iter),
         tol=float(model.tol),
     )
+
+
+def ballot_names(settings: Settings) -> list[str]:
+    """Which tables a site sends of its votes."""
+    names = ["ballots"]
+    if settings.calibrated:
+        names.append("winners")
+        if settings.weighted:  # the answer is blended with the votes as they were given
+            names.append("given")
+    return names
 
 
 def rules_of(model: BC3E, k: int) -> Rules:
@@ -148,20 +181,29 @@ def rules_from_json(text: str) -> Rules:
     return Rules(mean, variance(found["variance"]), variance(found["delta2"]), np.empty((0, k)))
 
 
-def vote_exponent(ask: Ask, settings: Settings) -> float:
-    """Power that makes the votes as confident as the classifiers agree; 1 if unknown."""
+def vote_exponent(ask: Ask, settings: Settings, about: str = "votes") -> tuple[float, float]:
+    """Power that makes the votes as confident as the classifiers agree, and what they were before.
+
+    The power is 1 if nothing is known of the agreement. `about` is "votes", or
+    "given" for the votes as if every classifier counted alike.
+    """
     if not settings.calibrated:
-        return 1.0
+        return 1.0, 0.0
+    strength, mass = ask(about, 1.0)
+    confidence = float(strength / mass) if mass > 0 else 0.0
     same, both = ask("agreement", 1.0)
-    return 1.0 if both <= 0 else _exponent(ask, "votes", float(same / both))
+    return 1.0 if both <= 0 else _exponent(ask, about, float(same / both)), confidence
 
 
-def answer_exponent(ask: Ask, settings: Settings) -> float:
-    """Power that makes the answers as confident as the (calibrated) votes are."""
+def answer_exponent(ask: Ask, settings: Settings, before: float) -> float:
+    """Power that makes the answers half as changed in confidence as the votes were.
+
+    `before` is the mean confidence of the votes as they came.
+    """
     if not settings.calibrated:
         return 1.0
     strength, mass = ask("votes", 1.0)
-    return 1.0 if mass <= 0 else _exponent(ask, "answer", float(strength / mass))
+    return 1.0 if mass <= 0 else _exponent(ask, "answer", (before + float(strength / mass)) / 2)
 
 
 def _exponent(ask: Ask, about: str, confidence: float) -> float:
@@ -178,4 +220,4 @@ def evidence_weight(settings: Settings, informative: float) -> float:
     """How much a label counts that counts at all."""
     if settings.evidence_weight is not None:
         return settings.evidence_weight
-    return min(1.0, settings.total_evidence / max(informative, 1.0))
+    return share_of_one(settings.total_evidence, round(informative))

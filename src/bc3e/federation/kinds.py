@@ -54,6 +54,7 @@ KINDS: dict[str, Kind] = {
         {
             "ballots": _array("float64", OBJECTS, CLASSES, maskable=True),
             "winners": _array("float64", OBJECTS, CLASSES, maskable=True, optional=True),
+            "given": _array("float64", OBJECTS, CLASSES, maskable=True, optional=True),
         }
     ),
     "question": Kind({"exponent": _array("float64", 1)}, {"about": 16}),
@@ -63,7 +64,7 @@ KINDS: dict[str, Kind] = {
     "start_totals": Kind({"counts": _array("float64", ROWS, CLASSES)}),
     "gains": Kind({"sums": _array("float64", 2, COLUMNS, STRENGTHS, maskable=True)}),
     "ready": Kind({"informative": _array("float64", 2, maskable=True)}),
-    "weights": Kind({"weight": _array("float64", 1)}),
+    "weights": Kind({"weight": _array("float64", 1), "equal": _array("float64", 1)}),
     "presence": Kind({"weight": _array("float64", OBJECTS, maskable=True)}),
     # Every iteration.
     "parameters": Kind(
@@ -94,6 +95,10 @@ KINDS: dict[str, Kind] = {
 }
 
 _TOTALS = "only the total over the sites of the sum"
+# With few clusterings in a sum, its total at a known tendency takes only so many values, and can be
+# taken apart: docs/method-privacy.md has the attack and how far it goes.
+_PARTED = "the total over the sites of the sum, from which few clusterings can be told apart"
+_RETURNED = "refined tendencies of the reader's objects, from which few clusterings can be told apart"
 MEANINGS: dict[str, Meaning] = {
     "holdings": Meaning("plan", "how many objects and which columns; equal ids, not the ids"),
     "contest": Meaning("plan", "which of the reader's columns others have for its objects"),
@@ -115,9 +120,9 @@ MEANINGS: dict[str, Meaning] = {
     "weights": Meaning("setup", "how many columns of all sites predict votes"),
     "presence": Meaning("setup", "which labels a site misses", _TOTALS, 44),
     "parameters": Meaning("learn", "class mean, class variance and delta2"),
-    "tendency": Meaning("learn", "refined tendencies of the reader's objects"),
-    "shares": Meaning("learn", "the clustering of a site with one, up to names", _TOTALS, 44),
-    "settled": Meaning("learn", "refined tendencies of the reader's objects"),
+    "tendency": Meaning("learn", _RETURNED),
+    "shares": Meaning("learn", "the clustering of a site with one, up to names", _PARTED, 44),
+    "settled": Meaning("learn", _RETURNED),
     "evidence": Meaning("learn", "fit of one site's clusters, a single number", _TOTALS),
     "counts": Meaning("learn", "expected class counts per cluster of one site", _TOTALS, 36),
     "profiles": Meaning("learn", "class profiles of clusters the reader has itself"),

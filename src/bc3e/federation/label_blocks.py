@@ -41,22 +41,32 @@ class LabelBlock:
 
 
 def vote_tables(
-    data: SiteData, columns: Sequence[str], rows: NDArray[np.intp]
-) -> tuple[FloatArray, FloatArray]:
-    """Summed votes and numbers of classifiers that choose each class, both (rows, k)."""
-    ballots = np.zeros((len(rows), data.n_classes))
-    winners = np.zeros((len(rows), data.n_classes))
+    data: SiteData,
+    columns: Sequence[str],
+    rows: NDArray[np.intp],
+    weights: Mapping[str, float],
+) -> dict[str, FloatArray]:
+    """Sums over the classifiers of a site, each (rows, k).
+
+    "ballots" are the votes by the weight of their classifier (1 if it has none),
+    "given" the votes as they are, "winners" the classifiers that choose each class.
+    """
+    shape = (len(rows), data.n_classes)
+    ballots, given, winners = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for name in columns:
-        given = data.votes[name][rows]
-        if given.ndim == 2:
-            ballots += given
-            voted = np.flatnonzero(given.any(axis=1))
-            winners[voted, given[voted].argmax(axis=1)] += 1.0
+        said = data.votes[name][rows]
+        if said.ndim == 2:
+            votes = said
+            voted = np.flatnonzero(said.any(axis=1))
+            winners[voted, said[voted].argmax(axis=1)] += 1.0
         else:
-            voted = np.flatnonzero(given >= 0)
-            ballots[voted, given[voted]] += 1.0
-            winners[voted, given[voted]] += 1.0
-    return ballots, winners
+            votes = np.zeros(shape)
+            voted = np.flatnonzero(said >= 0)
+            votes[voted, said[voted]] = 1.0
+            winners[voted, said[voted]] += 1.0
+        ballots += weights.get(name, 1.0) * votes
+        given += votes
+    return {"ballots": ballots, "given": given, "winners": winners}
 
 
 def counted_rows(data: SiteData, plan: Plan, seats: NDArray[np.int64], column: str) -> NDArray[np.bool_]:

@@ -31,6 +31,7 @@ from bc3e.federation.result import Outcome, Result, SiteResult
 from bc3e.federation.roles import Arrays, Run, Unmasking
 from bc3e.federation.sites import Answers, Site, SiteData, common_classes, hashes_of, octets_of
 from bc3e.model.parameters import Rules
+from bc3e.selection import CAUTIOUS
 
 Present = Callable[[str, str, str], NDArray[np.bool_]]  # labels that a site has in a column of a kind
 
@@ -55,7 +56,8 @@ def fit(
     model: BC3E | None = None,
     masked: bool = True,
     allow_two: bool = False,
-    total_evidence: float = 1.0,
+    total_evidence: float = CAUTIOUS,
+    classifier_weights: Mapping[str, float] | None = None,
     processes: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     id_key: bytes | None = None,
@@ -77,7 +79,11 @@ def fit(
     total_evidence : float
         What all clusterings together count, in labels, where `model.evidence_weight` is "auto".
         A fit in one place finds it out by hiding classifiers one by one, which sums over
-        sites would not survive; the sites agree on a number instead.
+        sites would not survive; the sites agree on a number instead. The default, a quarter of a
+        label, is what a fit in one place gives without asking anybody.
+    classifier_weights : mapping from column names to numbers, optional
+        What a vote of each classifier counts, 1 by default. A fit in one place finds it out by
+        comparing classifiers, which sites may not.
     processes : bool
         Every site and every other role in a process of its own, instead of all in this one. The
         results have the same bytes.
@@ -115,7 +121,7 @@ def fit(
         raise InputError("record", "True with processes=True", "Record a run in one process.")
     model = BC3E() if model is None else model
     classes = common_classes(sites, model.classes)
-    settings = settings_of(model, len(classes), total_evidence)
+    settings = settings_of(model, len(classes), total_evidence, classifier_weights)
     tables = {site.name: site.table(classes) for site in sites}
     folder = None if checkpoint is None else _Folder(Path(checkpoint))
     run_id, key, attempt = _begin(folder, id_key)

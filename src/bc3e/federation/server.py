@@ -42,6 +42,7 @@ class Server(Role):
         self.arrived: dict[tuple[str, str], list[Message]] = {}
         self.fit = Fit(first_parameters(rules), (), (), False, "votes")
         self.exponent, self.weight, self.version, self.iteration = 1.0, 0.0, 0, 0
+        self.confidence = 0.0  # of the votes before their calibration
         self._cold = False
 
     def start(self) -> list[Letter]:
@@ -86,7 +87,7 @@ class Server(Role):
             max_iter=self.run.settings.max_iter, tol=self.run.settings.tol, keep=self._keep,
         )  # fmt: skip
         bound = settle(self, fit.parameters) + self.rules.log_prior(fit.parameters, self.row_weights)
-        power = answer_exponent(self._ask, self.run.settings)
+        power = answer_exponent(self._ask, self.run.settings, self.confidence)
         self._tell("finish", {"exponent": np.array([power])})
         self.done = True
         return Learned(fit, bound, self.exponent, power, self.weight)
@@ -101,11 +102,17 @@ class Server(Role):
     def _prepare(self) -> None:
         """Calibrate the votes, put the clusterings to the test, share out their weight."""
         settings = self.run.settings
-        self.exponent = vote_exponent(self._ask, settings)
+        self.exponent, self.confidence = vote_exponent(self._ask, settings)
         self._tell("begin", {"exponent": np.array([self.exponent])})
         informative = self._reports()
         self.weight = evidence_weight(settings, float(np.rint(informative[0])))
-        self._tell("weights", {"weight": np.array([self.weight])})
+        equal = 0.0
+        if settings.evidence_weight is None and informative[0] < 0.5:  # no clustering is heard
+            self.weight = 0.0
+            if settings.weighted and settings.calibrated:
+                self.exponent, self.confidence = vote_exponent(self._ask, settings, "given")
+                equal = self.exponent
+        self._tell("weights", {"weight": np.array([self.weight]), "equal": np.array([equal])})
         self._reports()
 
     def _ask(self, about: str, exponent: float) -> FloatArray:
@@ -172,7 +179,14 @@ class Server(Role):
 
     def state(self) -> dict[str, Any]:
         parameters = self.fit.parameters
-        scalars = [parameters.delta2, self.exponent, self.weight, self.version, self.fit.converged]
+        scalars = [
+            parameters.delta2,
+            self.exponent,
+            self.weight,
+            self.confidence,
+            self.version,
+            self.fit.converged,
+        ]
         return {
             "mean": parameters.class_mean,
             "variance": parameters.class_variance,
@@ -182,7 +196,9 @@ class Server(Role):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        delta2, self.exponent, self.weight, version, converged = state["scalars"].tolist()
+        delta2, self.exponent, self.weight, self.confidence, version, converged = state[
+            "scalars"
+        ].tolist()
         self.version = int(version)
         nothing = np.empty((0, len(state["mean"])))
         self.fit = Fit(

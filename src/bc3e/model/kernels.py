@@ -37,8 +37,9 @@ def softmax_in_place(v: FloatArray) -> float:
     for i in range(v.shape[0]):
         v[i] = np.exp(v[i] - top)
         total += v[i]
+    inverse = 1.0 / total  # a division costs several multiplications
     for i in range(v.shape[0]):
-        v[i] /= total
+        v[i] *= inverse
     return float(top + np.log(total))
 
 
@@ -73,8 +74,9 @@ def exchange(
             phi[m, i] = x[i] * likelihood[m, i]
             total += phi[m, i]
         if total > UNDERFLOW:
+            inverse = 1.0 / total
             for i in range(k):
-                phi[m, i] /= total
+                phi[m, i] *= inverse
             if valued:
                 value += weight[m] * (shift + np.log(total))
         else:
@@ -111,9 +113,10 @@ def local_terms(
     for i in range(m.shape[0]):
         if structured:
             det = a[i] * d[i] + g * (a[i] + d[i])
-            v11 = (d[i] + g) / det
-            v22 = (a[i] + g) / det
-            spread = (a[i] + d[i]) / det
+            inverse = 1.0 / det
+            v11 = (d[i] + g) * inverse
+            v22 = (a[i] + g) * inverse
+            spread = (a[i] + d[i]) * inverse
         else:
             det = (a[i] + g) * (d[i] + g)
             v11 = 1.0 / (a[i] + g)
@@ -180,11 +183,13 @@ def natural_step(
         u1 = c[i] - r1 * p[i] - (m[i] - mu[i]) * inv_sigma2[i]
         u2 = s[i] - r2 * t[i]
         det = target_a * target_d + inv_delta2 * (target_a + target_d)
-        step_m[i] = ((target_d + inv_delta2) * u1 + inv_delta2 * (u2 - target_d * gap)) / det
-        step_e[i] = ((target_a + inv_delta2) * u2 + inv_delta2 * (u1 + target_a * gap)) / det
-        k11 += p[i] * (inv_sigma2[i] * (target_d + inv_delta2) + inv_delta2 * target_d) / det
-        k12 += p[i] * inv_delta2 * t[i] / det
-        k22 += t[i] * inv_delta2 * target_a / det
+        inverse = 1.0 / det
+        step_m[i] = ((target_d + inv_delta2) * u1 + inv_delta2 * (u2 - target_d * gap)) * inverse
+        step_e[i] = ((target_a + inv_delta2) * u2 + inv_delta2 * (u1 + target_a * gap)) * inverse
+        k11 += p[i] * (inv_sigma2[i] * (target_d + inv_delta2) + inv_delta2 * target_d) * inverse
+        k12 += p[i] * inv_delta2 * t[i] * inverse
+        k22 += t[i] * inv_delta2 * target_a * inverse
+        new_m[i] = inverse  # kept for the second half of the step
         along_p += p[i] * step_m[i]
         along_t += t[i] * step_e[i]
         new_a[i] = target_a
@@ -196,9 +201,9 @@ def natural_step(
         lift_p = r1 * (k22 * along_p + r2 * k12 * along_t) / capacity
         lift_t = r2 * (k11 * along_t + r1 * k12 * along_p) / capacity
         for i in range(k):
-            det = new_a[i] * new_d[i] + inv_delta2 * (new_a[i] + new_d[i])
-            step_m[i] += ((new_d[i] + inv_delta2) * p[i] * lift_p + inv_delta2 * t[i] * lift_t) / det
-            step_e[i] += (inv_delta2 * p[i] * lift_p + (new_a[i] + inv_delta2) * t[i] * lift_t) / det
+            along_m, along_e = p[i] * lift_p * new_m[i], t[i] * lift_t * new_m[i]
+            step_m[i] += (new_d[i] + inv_delta2) * along_m + inv_delta2 * along_e
+            step_e[i] += inv_delta2 * along_m + (new_a[i] + inv_delta2) * along_e
     for i in range(k):
         size = max(size, abs(step_m[i]), abs(step_e[i]))
     slack = SLACK * (abs(before) + r1 + r2 + k)

@@ -20,6 +20,7 @@ from bc3e.model.statistics import Statistics, m_step
 # off goes on improving in the next iteration. The answer itself is swept until it settles.
 SWEEPS, PASSING = 5, 1e-4
 FINAL_SWEEPS, SETTLED = 200, 1e-12
+ROUGHLY = 1e-3  # enough to know an object's label, where its probabilities are not asked for
 
 
 @dataclass(frozen=True)
@@ -135,14 +136,14 @@ def alternate(
     return fit
 
 
-def settle(placement: Placement, parameters: Parameters) -> float:
+def settle(placement: Placement, parameters: Parameters, settled: float = SETTLED) -> float:
     """Bring every object to its posterior under frozen parameters; its part of the bound.
 
     Always from the cold state, so that objects of the fit and new objects with
     the same labels get the same answer to the last bit.
     """
     placement.begin(parameters)
-    return placement.e_step(parameters, sweeps=FINAL_SWEEPS, settled=SETTLED, final=True).bound
+    return placement.e_step(parameters, sweeps=FINAL_SWEEPS, settled=settled, final=True).bound
 
 
 def run_em(
@@ -164,9 +165,14 @@ def run_em(
 
 
 def infer(
-    evidence: Evidence, parameters: Parameters, *, structured: bool, workers: Workers
+    evidence: Evidence,
+    parameters: Parameters,
+    *,
+    structured: bool,
+    workers: Workers,
+    settled: float = SETTLED,
 ) -> tuple[State, float]:
     """:func:`settle` on this machine: posterior of every pattern, and its part of the bound."""
     placement = LocalPlacement(evidence, structured=structured, workers=workers)
-    bound = settle(placement, parameters)
+    bound = settle(placement, parameters, settled)
     return placement.state, bound
