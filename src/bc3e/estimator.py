@@ -278,6 +278,19 @@ class BC3E(ConsensusEstimator):
         self, table: LabelTable, weights: FloatArray | None, total: float | None = None
     ) -> Answer:
         """Fit the table; `total` is the evidence of all clusterings, None to find out."""
+        evidence, inverse, confidence, fit, state, bound = self._learn(table, weights, total)
+        self._schema = table.schema
+        self._structured = self.posterior == "structured"
+        self._vote_weight = self.vote_weight
+        self.answer_exponent_ = 1.0
+        if self.vote_calibration is not None and evidence.votes.any():
+            self.answer_exponent_ = exponent_for(softmax(state.mean), evidence.weights, confidence)
+        return self._keep(table, evidence, inverse, fit, state, bound)
+
+    def _learn(
+        self, table: LabelTable, weights: FloatArray | None, total: float | None
+    ) -> tuple[Evidence, NDArray[np.intp] | None, float, Fit, State, float]:
+        """Evidence and pattern of each object, confidence of the answer, fit, posterior and bound."""
         workers = self._workers()
         priors = self._priors(len(table.classes))
         given = given_weights(self.evidence_weight, len(table.clusters))
@@ -302,16 +315,7 @@ class BC3E(ConsensusEstimator):
             given = shared_weights(total, heard)
         evidence = replace(evidence, evidence_weights=given)
         rules, starts = self._prepare(evidence, priors, strengths, unit, workers)
-        fit, state, bound = self._best_fit(evidence, rules, starts, workers)
-
-        self._schema = table.schema
-        self._structured = self.posterior == "structured"
-        self._vote_weight = self.vote_weight
-        self.answer_exponent_ = 1.0
-        if calibrated and evidence.votes.any():
-            shares = softmax(state.mean)
-            self.answer_exponent_ = exponent_for(shares, evidence.weights, confidence)
-        return self._keep(table, evidence, inverse, fit, state, bound)
+        return evidence, inverse, confidence, *self._best_fit(evidence, rules, starts, workers)
 
     def _keep(
         self,
@@ -440,8 +444,9 @@ class BC3E(ConsensusEstimator):
         ) -> tuple[FloatArray, NDArray[np.intp]]:
             trial = clone(self).set_params(verbose=False, callback=None)
             trial._settled = ROUGHLY  # only its labels are looked at
-            answer = trial._consensus(others, mass, total)
-            refined = answer.expand(np.argmax(answer.probabilities, axis=1))
+            _, inverse, _, _, state, _ = trial._learn(others, mass, total)
+            labels = leading_class(softmax(state.mean))
+            refined = labels if inverse is None else labels[inverse]
             return soft_vote(others.votes_per_class(weights=trial.classifier_weights_)), refined
 
         seed = int(random_source(self.random_state).randint(2**31 - 1))

@@ -20,7 +20,7 @@ from bc3e.model.statistics import Statistics, m_step
 # off goes on improving in the next iteration. The answer itself is swept until it settles.
 SWEEPS, PASSING = 5, 1e-4
 FINAL_SWEEPS, SETTLED = 200, 1e-12
-ROUGHLY = 1e-3  # enough to know an object's label, where its probabilities are not asked for
+ROUGHLY = 1e-2  # enough to know an object's label, where its probabilities are not asked for
 
 
 @dataclass(frozen=True)
