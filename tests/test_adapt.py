@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -378,3 +380,45 @@ def test_labels_and_objects_must_match() -> None:
         ConsensusClassifier(untrained()).fit(SOURCE, SOURCE_Y[:-1])
     with pytest.raises(InputError, match="299"):
         ConsensusClassifier(untrained()).fit(pd.DataFrame(SOURCE), SOURCE_Y[:-1])
+
+
+# -- state -------------------------------------------------------------------------------------------
+
+
+def test_other_classifiers_are_asked_after_set_params() -> None:
+    model = ConsensusClassifier(trained(), random_state=0).adapt(TARGET)
+    inverted = LogisticRegression().fit(SOURCE, 2 - SOURCE_Y)
+    model.set_params(classifiers=[("inverted", inverted)]).adapt(TARGET)
+    assert model.consensus_.classifier_names_ == ("inverted",)
+    assert np.mean(model.labels_ == inverted.predict(TARGET)) > 0.9
+
+
+def test_a_mistake_is_not_remembered() -> None:
+    model = ConsensusClassifier(trained(), random_state=0)
+    with pytest.raises(InputError, match="expecting 4"):
+        model.adapt(TARGET[:, :3])
+    model.adapt(TARGET)
+    before = model.probabilities_.copy()
+    with pytest.raises(InputError, match="texts"):
+        model.predict(["some text"])
+    assert np.array_equal(model.predict_proba(TARGET), before)
+
+
+def test_a_model_travels_whole() -> None:
+    model = ConsensusClassifier(trained(), random_state=0).fit(SOURCE, SOURCE_Y).adapt(TARGET)
+    back = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(back.predict_proba(TARGET), model.predict_proba(TARGET))
+    assert back.check_drift(TARGET).p_value == model.check_drift(TARGET).p_value
+
+
+def test_classifiers_as_a_mapping_can_be_cloned_and_set() -> None:
+    model = ConsensusClassifier(dict(trained()), random_state=0)
+    assert clone(model).set_params(level=0.1).level == 0.1
+    assert len(model.adapt(TARGET).labels_) == 300
+
+
+def test_clusterings_that_are_all_noise_say_nothing() -> None:
+    noise = ClusterEnsemble([DBSCAN(eps=1e-9)])
+    model = ConsensusClassifier(trained(), clusterings=noise, random_state=0).adapt(TARGET)
+    assert model.drift_.agreement == {"dbscan 0": 0.0}
+    assert np.array_equal(model.labels_, soft_vote(trained(), TARGET))

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from bc3e.classifiers import named_classifiers, votes_of
-from bc3e.drift import LEVEL, Scores, SourceSummary, Verdict, judge
+from bc3e.drift import LEVEL, LOOKED_AT, Scores, SourceSummary, Verdict, judge
 from bc3e.drift_report import DriftReport, build_report
 from bc3e.ensembles import ClusterEnsemble
 from bc3e.errors import InputError
@@ -63,7 +63,8 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
         Rate of false alarms of the drift test.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads for training, clusterings and refinement; None is 1.
+        Threads for training, clusterings and refinement; None is 1, but the refinement, whose
+        result does not depend on it, then uses all cores, as k-means does.
     verbose : bool
         Progress on standard error.
 
@@ -133,12 +134,18 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters; with `deep`, also those of the named classifiers."""
-        found: dict[str, Any] = self._get_params("classifiers", deep=deep)
-        return found
+        if not _are_pairs(self.classifiers):
+            found: dict[str, Any] = super().get_params(deep=False)
+            return found
+        nested: dict[str, Any] = self._get_params("classifiers", deep=deep)
+        return nested
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, such as ``tree__max_depth`` of the classifier named "tree"."""
-        self._set_params("classifiers", **params)
+        if _are_pairs(params.get("classifiers", self.classifiers)):
+            self._set_params("classifiers", **params)
+        else:
+            super().set_params(**params)
         return self
 
     # -- learning ----------------------------------------------------------------------------------
@@ -157,6 +164,7 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
         X, y = self._read_training(X, y)
         self._forget()
         self._members = self._train(named_classifiers(self.classifiers), X, y)
+        self._given = self.classifiers
         self.estimators_ = [model for _, model in self._members]
         self.classes_ = np.unique(y)
         rng = np.random.default_rng(random_source(self.random_state).randint(2**31 - 1))
@@ -193,13 +201,15 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
             ``fit``, or with `source_summary`.
         """
         self._check_parameters()
-        begin = time.perf_counter()
         if reference is not None:
             self.remember(reference)
-        X = self._read_target(X)
-        votes = self._votes(X)
+        return self._adapt(X, follow=10 if self.warm_start else 0)
+
+    def _adapt(self, X: Any, follow: int) -> Self:
+        begin = time.perf_counter()
+        X, votes = self._read_target(X)
         asked = time.perf_counter() - begin
-        self._refine(X, votes, follow=10 if self.warm_start else 0)
+        self._refine(X, votes, follow=follow)
         self.timings_ = {"votes": asked, **self.timings_}
         begin = time.perf_counter()
         self.drift_ = self._report(X, votes)
@@ -215,16 +225,11 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
         self._check_parameters()
         if not hasattr(self, "consensus_"):
             return self.adapt(X)
-        X = self._read_target(X)
-        votes = self._votes(X)
-        self._refine(X, votes, follow=1)
-        self.drift_ = self._report(X, votes)
-        return self
+        return self._adapt(X, follow=1)
 
     def remember(self, X: Any, y: Any = None) -> Self:
         """Store how the classifiers speak about a reference batch (labels are optional)."""
-        X = self._read_target(X)
-        votes = self._votes(X)
+        X, votes = self._read_target(X)
         truth = None if y is None else self._class_numbers(y)
         self._probes = []
         self.source_summary_ = SourceSummary.learn(
@@ -246,8 +251,7 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
 
     def check_drift(self, X: Any) -> Verdict:
         """Quick test of whether new objects are spoken about like the source; adapts nothing."""
-        X = self._read_target(X)
-        votes = self._votes(X)
+        X, votes = self._read_target(X, most=LOOKED_AT)
         summary = self._summary()
         if summary is None:
             raise NotFittedError(
@@ -292,7 +296,7 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
     def _read_training(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         if is_text(np.asarray(X)) if not hasattr(X, "shape") else is_text(X):
             X, labels = np.asarray(X), column_or_1d(y, warn=True)
-            self.n_features_in_ = 1
+            self.n_features_in_, self._texts = 1, True
         elif is_frame(X):
             validate_data(self, X, skip_check_array=True)
             labels = column_or_1d(y, warn=True)
@@ -301,20 +305,46 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
                 self, X, y, accept_sparse=["csr"], ensure_all_finite="allow-nan", dtype=None
             )
         X = as_features(X)
+        self._texts = is_text(X)
         if len(labels) != X.shape[0]:
             raise InputError("y", f"{len(labels)} labels for {X.shape[0]} objects", "Pass one each.")
         check_classification_targets(labels)
         return X, labels
 
-    def _read_target(self, X: Any) -> Any:
-        """The target, checked against what the classifiers know."""
-        if not hasattr(self, "_members"):
+    def _read_target(self, X: Any, most: int | None = None) -> tuple[Any, dict[str, FloatArray]]:
+        """The target (or a sample of at most so many objects) and what the classifiers say of it."""
+        if not hasattr(self, "_members") or self._given is not self.classifiers:
+            self._forget()
+            for name in ("classes_", "n_features_in_", "feature_names_in_"):
+                if hasattr(self, name):
+                    delattr(self, name)
             self._members = named_classifiers(self.classifiers)
+            self._given = self.classifiers
             self.estimators_ = [model for _, model in self._members]
         X = as_features(X)
+        fresh = not hasattr(self, "n_features_in_")
+        try:
+            X = self._checked(X)
+            if most is not None and X.shape[0] > most:
+                chosen = np.zeros(X.shape[0], dtype=bool)
+                chosen[np.random.default_rng(0).permutation(len(chosen))[:most]] = True
+                X = _rows(X, chosen)
+            return X, self._votes(X)
+        except Exception:
+            if fresh and hasattr(self, "n_features_in_"):  # a mistake must not be remembered
+                del self.n_features_in_
+            raise
+
+    def _checked(self, X: Any) -> Any:
         if is_text(X):
-            self.n_features_in_ = 1
-        elif is_frame(X):
+            if hasattr(self, "n_features_in_") and not self._texts:
+                raise InputError("X", "texts", "The model knows columns of features: pass those.")
+            self.n_features_in_, self._texts = 1, True
+            return X
+        if getattr(self, "_texts", False):
+            raise InputError("X", "not a list of texts", "The model knows texts: pass those.")
+        self._texts = False
+        if is_frame(X):
             validate_data(self, X, skip_check_array=True, reset=not hasattr(self, "n_features_in_"))
         else:
             X = validate_data(
@@ -341,7 +371,8 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
     def _votes(self, X: Any) -> dict[str, FloatArray]:
         known = self.classes_.tolist() if hasattr(self, "classes_") else self.classes
         classes, votes = votes_of(self._members, X, known)
-        self.classes_ = classes
+        if not hasattr(self, "classes_"):
+            self.classes_ = classes
         return votes
 
     def _probe_votes(self, X: Any, which: NDArray[np.intp]) -> dict[str, FloatArray]:
@@ -383,7 +414,8 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
             self.clusterings_ = ensemble
         middle = time.perf_counter()
         if carried:
-            self.consensus_.partial_fit(votes, self._named(clusters), forgetting=self.forgetting)
+            kept = float(self.forgetting)
+            self.consensus_.partial_fit(votes, self._named(clusters), forgetting=kept)
         else:
             if hasattr(self, "consensus_"):
                 del self.consensus_
@@ -417,8 +449,8 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
 
     def _place(self, X: Any) -> tuple[Any, dict[str, FloatArray], dict[str, NDArray[np.intp]]]:
         self._check_adapted()
-        X = self._read_target(X)
-        return X, self._votes(X), self._named(self.clusterings_.predict(X))
+        X, votes = self._read_target(X)
+        return X, votes, self._named(self.clusterings_.predict(X))
 
     def _check_adapted(self) -> None:
         if not hasattr(self, "consensus_"):
@@ -482,6 +514,13 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
         tags.input_tags.sparse = all(member.sparse for member in members)
         tags.input_tags.allow_nan = all(member.allow_nan for member in members)
         return tags
+
+
+def _are_pairs(classifiers: Any) -> bool:
+    """Whether classifiers have names by which their parameters can be reached."""
+    return isinstance(classifiers, list) and all(
+        isinstance(item, tuple) and len(item) == 2 for item in classifiers
+    )
 
 
 def _rows(X: Any, chosen: NDArray[np.bool_]) -> Any:

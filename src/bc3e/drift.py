@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
-from scipy.stats import hypergeom
+from scipy.stats import binom, hypergeom
 
 from bc3e.errors import InputError
 from bc3e.model.evidence import FloatArray
 from bc3e.sketch import FeatureSketch
-from bc3e.two_sample import two_sample_test
+from bc3e.two_sample import permutations_for, two_sample_test
 
 LEVEL = 0.05
 REMEMBERED = 2_000  # objects of the source in a summary
@@ -30,6 +30,7 @@ LOOKED_AT = 4_000  # objects of the target that the test looks at
 UNSURE = 0.1  # share of source objects that count as claimed without confidence
 SMALLEST = 10  # objects that a candidate class has at least
 APART = 3.0  # times that a candidate is unsure more often than is typical of the target
+DIGITS = 3  # of the scores that are kept
 FORMAT = "bc3e source summary 1"
 
 NO_DRIFT, DRIFT, NEW_CLASS = "no drift", "drift", "drift with possible new class"
@@ -98,18 +99,20 @@ class Scores:
         """One entry per score, as the test wants them."""
         named: dict[str, NDArray[Any]] = {
             "predicted class": self.predicted,
-            "uncertainty": np.round(self.uncertainty, 6),
+            "uncertainty": np.round(self.uncertainty, DIGITS),
             "disagreement": self.disagreement,
         }
         for i, name in enumerate(classifiers):
-            named[f"confidence of {name}"] = np.round(self.each[:, i], 6)
-        for j, column in enumerate(self.features.T):
+            named[f"confidence of {name}"] = np.round(self.each[:, i], DIGITS)
+        for j, column in enumerate(self.features.T[:-1]):
             named[f"features {j + 1}"] = column
+        for column in self.features.T[-1:]:
+            named["missing values"] = column
         return named
 
     def unsure(self, threshold: float) -> NDArray[np.bool_]:
         """Objects that are claimed with little confidence."""
-        return np.round(self.uncertainty, 6) >= threshold
+        return np.round(self.uncertainty, DIGITS) >= threshold
 
 
 @dataclass(frozen=True)
@@ -117,9 +120,8 @@ class SourceSummary:
     """How the classifiers speak about objects of the source that they did not learn from.
 
     Small and shareable: at most 2,000 objects, of each only the scores of the
-    votes and a few numbers that mix its features; no id, no order. (With five
-    features or fewer these numbers are the features.) The training data can be
-    thrown away.
+    votes to three digits and coarse bins of a few numbers that mix its features;
+    no id, no order. The training data can be thrown away.
 
     Attributes
     ----------
@@ -191,9 +193,9 @@ class SourceSummary:
             "classes": self.classes,
             "classifiers": list(self.classifiers),
             "predicted": self.scores.predicted.tolist(),
-            "uncertainty": np.round(self.scores.uncertainty, 6).tolist(),
+            "uncertainty": np.round(self.scores.uncertainty, DIGITS).tolist(),
             "disagreement": np.round(self.scores.disagreement, 6).tolist(),
-            "each": np.round(self.scores.each, 6).tolist(),
+            "each": np.round(self.scores.each, DIGITS).tolist(),
             "probe": self.scores.probe.tolist(),
             "features": self.scores.features.tolist(),
             "sketch": None if self.sketch is None else self.sketch.to_dict(),
@@ -316,17 +318,26 @@ def judge(
     names, sample = summary.classifiers, scores.take(rows)
     reference, target = summary.scores.named(names), sample.named(names)
     # The most uncertain tenth of both samples together: a new class, or a broken part, ends up there.
-    both = np.concatenate([reference["uncertainty"], target["uncertainty"]])
-    tail = float(np.quantile(both, 1.0 - UNSURE))
+    tail = rarely_reached(np.concatenate([reference["uncertainty"], target["uncertainty"]]))
     reference["very unsure"] = summary.scores.unsure(tail)
     target["very unsure"] = sample.unsure(tail)
-    test = two_sample_test(reference, target, rng, groups=(summary.scores.probe, sample.probe))
-    threshold = float(np.quantile(reference["uncertainty"], 1.0 - UNSURE, method="higher"))
+    test = two_sample_test(
+        reference,
+        target,
+        rng,
+        groups=(summary.scores.probe, sample.probe),
+        permutations=permutations_for(level),
+    )
+    threshold = rarely_reached(reference["uncertainty"])
     source, unsure = summary.scores.unsure(threshold), scores.unsure(threshold)
     drifted = test.p_value <= level
     candidates: list[Candidate] = []
     if drifted and clusters is not None and _more_often(unsure, source) <= level:
-        candidates = unclaimed_clusters(clusters, unsure, scores, summary.classes)
+        k = len(summary.classes)
+        predicted = summary.scores.predicted
+        sizes = np.bincount(predicted, minlength=k)
+        usual = np.bincount(predicted, weights=source, minlength=k) / np.maximum(sizes, 1)
+        candidates = unclaimed_clusters(clusters, unsure, usual, scores, summary.classes, level)
     verdict = NEW_CLASS if candidates else DRIFT if drifted else NO_DRIFT
     return Verdict(
         verdict,
@@ -339,6 +350,14 @@ def judge(
     )
 
 
+def rarely_reached(uncertainty: NDArray[Any]) -> float:
+    """The smallest uncertainty that at most a tenth of the objects reach; beyond all, if none is."""
+    values, counts = np.unique(uncertainty, return_counts=True)
+    reach = np.cumsum(counts[::-1])[::-1] / len(uncertainty)
+    rare = values[reach <= UNSURE]
+    return float(rare[0]) if len(rare) else float(values[-1]) + 1.0
+
+
 def _more_often(target: NDArray[np.bool_], source: NDArray[np.bool_]) -> float:
     """P-value of Fisher's test that the target is unsure more often than the source."""
     hits, total = int(target.sum() + source.sum()), len(target) + len(source)
@@ -346,15 +365,25 @@ def _more_often(target: NDArray[np.bool_], source: NDArray[np.bool_]) -> float:
 
 
 def unclaimed_clusters(
-    clusters: NDArray[np.intp], unsure: NDArray[np.bool_], scores: Scores, classes: Sequence[Any]
+    clusters: NDArray[np.intp],
+    unsure: NDArray[np.bool_],
+    usual: FloatArray,
+    scores: Scores,
+    classes: Sequence[Any],
+    level: float = LEVEL,
 ) -> list[Candidate]:
     """Clusters whose objects are mostly unsure, and far more often so than is typical here.
 
     Of all clusterings, the one that separates unsure from sure objects best is
     used. What is typical is the share of unsure objects in the cluster of the
-    median object, so under a drift that makes everything unsure nothing stands out.
+    median object, so under a drift that makes everything unsure nothing stands
+    out. A cluster must also be unsure twice as often as the source was about the
+    classes that it is taken for (`usual`, per class), so that more objects of a
+    difficult class do not look like a new one, and by more than chance over all clusters.
     """
     best, kept = 0, []
+    examined = sum(int(column.max()) + 1 for column in clusters.T)
+    expected_each = usual[scores.predicted]
     for m in range(clusters.shape[1]):
         labels = clusters[:, m]
         placed = labels >= 0
@@ -365,7 +394,10 @@ def unclaimed_clusters(
         least = max(SMALLEST, len(labels) // 100)
         shares = hits / np.maximum(sizes, 1)
         typical = float(np.median(shares[labels[placed]]))
-        mostly = np.flatnonzero((sizes >= least) & (shares > max(0.5, APART * typical)))
+        expected = np.bincount(labels[placed], weights=expected_each[placed]) / np.maximum(sizes, 1)
+        chance = binom.sf(hits - 1, sizes, np.maximum(np.maximum(expected, typical), 1e-9))
+        stands_out = (shares > max(0.5, APART * typical)) & (shares > 2 * expected)
+        mostly = np.flatnonzero((sizes >= least) & stands_out & (chance <= level / max(examined, 1)))
         separated = int((2 * hits - sizes)[mostly].sum())
         if separated > best:
             best, kept = separated, [(m, int(j)) for j in mostly]

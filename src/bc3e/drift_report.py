@@ -152,7 +152,8 @@ class DriftReport:
     def summary(self) -> Summary:
         """The report in tables."""
         sections = [
-            Section("Drift test", ("what the classifiers say", "p-value"), tuple(_p_rows(self))),
+            Section("Drift", ("verdict", "p-value"), ((self.sentence(), _p_value(self.p_value)),)),
+            Section("Drift test", ("score", "p-value, uncorrected"), tuple(_p_rows(self))),
             Section("Class shares", ("class", *self.class_shares), tuple(_share_rows(self))),
         ]
         moves = _movement_rows(self)
@@ -177,7 +178,7 @@ class DriftReport:
         return Summary(tuple(sections))
 
     def __str__(self) -> str:
-        return f"{self.sentence()}\n{self.summary()}"
+        return str(self.summary())
 
     def __repr__(self) -> str:
         return f"<DriftReport: {self.sentence()}>"
@@ -254,7 +255,8 @@ def _agreement(
     found = {}
     for m, name in enumerate(names):
         placed = rows[clusters[rows, m] >= 0]
-        found[name] = float(adjusted_mutual_info_score(labels[placed], clusters[placed, m]))
+        shared = adjusted_mutual_info_score(labels[placed], clusters[placed, m]) if len(placed) else 0.0
+        found[name] = float(shared)
     return found
 
 
@@ -269,6 +271,10 @@ def _sided(
         label = clusters[:, m]
         sided[:, m] = (label >= 0) & (profile[after, label] > profile[before, label])
     return sided
+
+
+def _p_value(p: float | None) -> str:
+    return "unknown" if p is None else f"{p:.3f}"
 
 
 def _p_rows(report: DriftReport) -> list[tuple[str, str]]:

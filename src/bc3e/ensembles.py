@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
 from sklearn.exceptions import NotFittedError
@@ -83,8 +84,8 @@ class _Centres:
         for _ in range(passes):
             labels = pairwise_distances_argmin(seen, self.centres)
             arrived = np.bincount(labels, minlength=len(old)).astype(np.float64)
-            sums = np.zeros_like(old)
-            np.add.at(sums, labels, seen)
+            entries = (np.ones(len(labels)), (labels, np.arange(len(labels))))
+            sums = sparse.csr_array(entries, shape=(len(old), len(labels))) @ seen
             counts = kept + arrived
             mean = (kept[:, None] * old + sums) / np.maximum(counts, 1e-300)[:, None]
             self.centres = np.where(counts[:, None] > 0, mean, old)

@@ -193,9 +193,15 @@ class FeatureView(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return matrix, names
 
     def _center(self, matrix: FloatArray, names: list[str]) -> None:
-        spread = matrix.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = matrix.std(axis=0)
         ranges = np.ptp(matrix, axis=0)
-        varies = spread > 1e-12 * np.maximum(1.0, np.abs(matrix).max(axis=0))
+        if not np.isfinite(spread).all():
+            column = int(np.flatnonzero(~np.isfinite(spread))[0])
+            raise InputError(
+                "X", "values too large to be added up", "Rescale the column.", place=names[column]
+            )
+        varies = spread > 1e-12 * np.abs(matrix).max(axis=0)
         if len(matrix) > 1 and not varies.any():
             raise InputError(
                 "X",
@@ -229,12 +235,12 @@ def read_column(X: Any, name: Any) -> Column:
     values = _values(X[name])
     if values.dtype.kind in "biuf":
         return Column(str(name), None)
-    present = [x for x in values.tolist() if not _is_missing(x)]
+    present = [_plain(x) for x in values.tolist() if not _is_missing(x)]
     place = f"column {str(name)!r}"
     if any(not isinstance(x, str | bool | int | float) for x in present):
         raise InputTypeError(
             "X",
-            f"values of type {type(present[0]).__name__}, which cannot be clustered",
+            f"values of type {_strange_type(present)}, which cannot be clustered",
             "Turn them into numbers, drop the column, or pass `view=` with a transformer of your own.",
             place=place,
         )
@@ -249,6 +255,14 @@ def read_column(X: Any, name: Any) -> Column:
             place=place,
         )
     return Column(str(name), levels)
+
+
+def _strange_type(values: list[Any]) -> str:
+    return next(type(x).__name__ for x in values if not isinstance(x, str | bool | int | float))
+
+
+def _plain(x: Any) -> Any:
+    return x.item() if isinstance(x, np.generic) else x
 
 
 def _values(series: Any) -> NDArray[Any]:

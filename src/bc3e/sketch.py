@@ -1,13 +1,15 @@
 """A few numbers that stand for the features of an object, for the test of drift.
 
-Up to five columns are looked at as they are; more are mixed at random, after each was
-divided by its spread in the source. The mixing does not look at where objects lie, so
-objects of the source and new objects from the same place are alike in it.
+Columns are divided by their spread in the source; up to five are looked at one by one, more
+are mixed at random. The mixing does not look at where objects lie, so objects of the
+source and new objects from the same place are alike in it. Of each number only the bin is kept
+that it falls into, of 32 that hold equally many objects of the source: enough for a test, too
+little to tell the features.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from bc3e.features import (
 from bc3e.model.evidence import FloatArray
 
 NUMBERS = 5
+BINS = 32
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,14 @@ class FeatureSketch:
     fillers : (d,) array
         What stands for a missing value.
     directions : (d, q) array
+    edges : (q, bins - 1) array
+        Where the bins of each number end.
     """
 
     columns: list[Column] | None
     fillers: FloatArray
     directions: FloatArray
+    edges: FloatArray
 
     @classmethod
     def learn(cls, X: Any) -> FeatureSketch | None:
@@ -62,19 +68,29 @@ class FeatureSketch:
             fillers = hole_fillers(matrix)
             spread = fill_holes(matrix, fillers).std(axis=0)
         d = len(fillers)
-        if d <= NUMBERS:
-            return cls(columns, fillers, np.eye(d))
-        drawn = np.random.default_rng(0).standard_normal((d, NUMBERS))
+        drawn = np.random.default_rng(0).standard_normal((d, NUMBERS)) if d > NUMBERS else np.eye(d)
         scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
-        return cls(columns, fillers, drawn * scale[:, None])
+        found = cls(columns, fillers, drawn * scale[:, None], np.empty((0, 0)))
+        inner = np.arange(1, BINS) / BINS
+        edges = np.quantile(found._mixed(X)[0], inner, axis=0, method="lower").T
+        return replace(found, edges=edges)
 
     def apply(self, X: Any) -> FloatArray:
-        """The numbers of each object, (N, q)."""
+        """Bins of the numbers of each object, and how many of its values are missing, (N, q + 1)."""
+        mixed, missing = self._mixed(X)
+        bins = [
+            np.searchsorted(edges, column) for edges, column in zip(self.edges, mixed.T, strict=True)
+        ]
+        return np.stack([*bins, missing], axis=1).astype(np.float64)
+
+    def _mixed(self, X: Any) -> tuple[FloatArray, FloatArray]:
         matrix = _matrix(X, self.columns)
+        missing = np.zeros(X.shape[0])
         if not is_sparse(matrix):
+            missing = np.isnan(matrix).sum(axis=1).astype(np.float64)
             matrix = fill_holes(matrix, self.fillers)
         mixed: FloatArray = np.asarray(matrix @ self.directions, dtype=np.float64)
-        return mixed.round(9)
+        return mixed, missing
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, for JSON."""
@@ -83,6 +99,7 @@ class FeatureSketch:
             "columns": None if columns is None else [[c.name, c.levels] for c in columns],
             "fillers": self.fillers.tolist(),
             "directions": self.directions.tolist(),
+            "edges": self.edges.tolist(),
         }
 
     @classmethod
@@ -95,6 +112,7 @@ class FeatureSketch:
             else [Column(name, None if levels is None else tuple(levels)) for name, levels in columns],
             np.array(content["fillers"], dtype=np.float64),
             np.array(content["directions"], dtype=np.float64),
+            np.array(content["edges"], dtype=np.float64),
         )
 
 

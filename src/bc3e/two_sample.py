@@ -1,7 +1,7 @@
 """Do two samples come from one distribution? A permutation test over several scores at once.
 
 A score of whole numbers is compared by the chi-square statistic of the two histograms,
-any other score by its mean rank (Wilcoxon). Which rows are called "reference" is then
+any other score by the mean and the spread of its ranks. Which rows are called "reference" is then
 shuffled many times: if both samples are alike, the true naming is one of many. The
 smallest p-value over the scores is compared with the smallest ones of the shuffled
 namings (Westfall and Young), so any number of scores, however dependent, keeps the level.
@@ -38,6 +38,11 @@ class TwoSample:
 
     p_value: float
     by_score: dict[str, float]
+
+
+def permutations_for(level: float) -> int:
+    """Shuffles for a test at this level: some fifty of them beyond it by chance."""
+    return max(PERMUTATIONS, int(np.ceil(50.0 / max(level, 1e-4))) - 1)
 
 
 def two_sample_test(
@@ -87,16 +92,18 @@ def _columns(values: NDArray[Any]) -> FloatArray:
     """Columns whose summed squared group deviations are the statistic of a score, (n, c).
 
     For categories: one indicator each, divided by the root of its frequency
-    (this gives chi-square); for numbers: the centred rank.
+    (this gives chi-square); for numbers: the rank and its square.
     """
     if values.dtype.kind in "iub":
         _, codes = np.unique(values, return_inverse=True)
         member = np.eye(int(codes.max()) + 1)[codes]
         scaled: FloatArray = (member - member.mean(axis=0)) / np.sqrt(member.sum(axis=0))
         return scaled
-    ranks = rankdata(values)
-    centred: FloatArray = ((ranks - ranks.mean()) / len(ranks))[:, None]
-    return centred
+    ranks = rankdata(values) - (len(values) + 1) / 2
+    moments = np.stack([ranks, ranks**2], axis=1)  # where the sample lies, and how wide it is
+    moments -= moments.mean(axis=0)
+    scaled = moments / np.maximum(np.linalg.norm(moments, axis=0), 1e-300)
+    return scaled
 
 
 def _statistics(
