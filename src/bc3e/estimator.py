@@ -282,10 +282,13 @@ class BC3E(ConsensusEstimator):
         self._schema = table.schema
         self._structured = self.posterior == "structured"
         self._vote_weight = self.vote_weight
+        self._keep(table.n_objects, evidence, fit, state, bound)
+        mass, voted = evidence.weights, bool(evidence.votes.any())
+        del evidence  # as large as the posterior, and done with
         self.answer_exponent_ = 1.0
-        if self.vote_calibration is not None and evidence.votes.any():
-            self.answer_exponent_ = exponent_for(softmax(state.mean), evidence.weights, confidence)
-        return self._keep(table, evidence, inverse, fit, state, bound)
+        if self.vote_calibration is not None and voted:
+            self.answer_exponent_ = exponent_for(softmax(state.mean), mass, confidence)
+        return self._answer_for(table, inverse, state, mass)
 
     def _learn(
         self, table: LabelTable, weights: FloatArray | None, total: float | None
@@ -317,21 +320,13 @@ class BC3E(ConsensusEstimator):
         rules, starts = self._prepare(evidence, priors, strengths, unit, workers)
         return evidence, inverse, confidence, *self._best_fit(evidence, rules, starts, workers)
 
-    def _keep(
-        self,
-        table: LabelTable,
-        evidence: Evidence,
-        inverse: NDArray[np.intp] | None,
-        fit: Fit,
-        state: State,
-        bound: float,
-    ) -> Answer:
-        """Remember a fit and give its answer; exponents and schema are there already."""
+    def _keep(self, n_objects: int, evidence: Evidence, fit: Fit, state: State, bound: float) -> None:
+        """Remember what a fit has learned."""
         self._learned = fit.parameters
         self.evidence_weights_ = evidence.evidence_weights
         self._state = state
         self._profiles = evidence.layout.split(fit.parameters.profiles)
-        self._sizes = (table.n_objects, evidence.n_patterns)
+        self._sizes = (n_objects, evidence.n_patterns)
         self.delta2_ = fit.parameters.delta2
         self.lower_bounds_ = np.array(fit.lower_bounds)
         self.delta2_path_ = np.array(fit.delta2_path)
@@ -341,9 +336,14 @@ class BC3E(ConsensusEstimator):
         self.start_ = fit.start
         self.trust_ = decided_share(evidence, state)
         self.clusterer_trust_ = information_shares(evidence, fit.parameters, state, self._workers())
+
+    def _answer_for(
+        self, table: LabelTable, inverse: NDArray[np.intp] | None, state: State, mass: FloatArray
+    ) -> Answer:
+        """The answer of a posterior, and the class shares that it leads to."""
         answer = Answer(self._answer_of(state, table, inverse), inverse)
-        self._shares = class_shares(table, answer, evidence.weights)
-        self._class_mass = evidence.weights @ answer.probabilities
+        self._shares = class_shares(table, answer, mass)
+        self._class_mass = mass @ answer.probabilities
         return answer
 
     def _evidence(
