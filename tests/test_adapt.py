@@ -422,3 +422,10 @@ def test_clusterings_that_are_all_noise_say_nothing() -> None:
     model = ConsensusClassifier(trained(), clusterings=noise, random_state=0).adapt(TARGET)
     assert model.drift_.agreement == {"dbscan 0": 0.0}
     assert np.array_equal(model.labels_, soft_vote(trained(), TARGET))
+
+
+def test_texts_by_mistake_are_not_remembered_either() -> None:
+    model = ConsensusClassifier(trained(), random_state=0)
+    with pytest.raises(ValueError, match=r"."):
+        model.adapt(["some", "texts"])
+    assert len(model.adapt(TARGET).labels_) == 300

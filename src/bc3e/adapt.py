@@ -21,9 +21,10 @@ from bc3e.drift_report import DriftReport, build_report
 from bc3e.ensembles import ClusterEnsemble
 from bc3e.errors import InputError
 from bc3e.estimator import BC3E
-from bc3e.features import as_features, is_frame, is_text
+from bc3e.features import as_features, is_frame, is_text, take_rows
 from bc3e.model.evidence import FloatArray
-from bc3e.settings import random_source
+from bc3e.probes import Probes, halves, train
+from bc3e.settings import random_source, share
 from bc3e.summary import Summary
 
 
@@ -102,6 +103,7 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
     timings_: dict[str, float]
     clusterings_: ClusterEnsemble
     consensus_: BC3E
+    _probes: Probes | None
 
     def __init__(
         self,
@@ -163,16 +165,16 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
         self._check_parameters()
         X, y = self._read_training(X, y)
         self._forget()
-        self._members = self._train(named_classifiers(self.classifiers), X, y)
+        members = named_classifiers(self.classifiers)
+        self._members = train(members, X, y, self.n_jobs)
         self._given = self.classifiers
         self.estimators_ = [model for _, model in self._members]
         self.classes_ = np.unique(y)
         rng = np.random.default_rng(random_source(self.random_state).randint(2**31 - 1))
-        half = _halves(y, rng)
+        half = halves(y, rng)
         if self.cross_fit and half is not None:
-            members = named_classifiers(self.classifiers)
-            self._probes = [self._train(members, _rows(X, half == h), y[half == h]) for h in (0, 1)]
-            votes = self._probe_votes(X, 1 - half)
+            self._probes = Probes.train(members, X, y, half, self.n_jobs)
+            votes = self._probes.votes(X, 1 - half)
             self.source_summary_ = SourceSummary.learn(
                 list(votes.values()),
                 self.classes_.tolist(),
@@ -231,7 +233,7 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
         """Store how the classifiers speak about a reference batch (labels are optional)."""
         X, votes = self._read_target(X)
         truth = None if y is None else self._class_numbers(y)
-        self._probes = []
+        self._probes = None
         self.source_summary_ = SourceSummary.learn(
             list(votes.values()), self.classes_.tolist(), list(votes), truth, X=X
         )
@@ -281,17 +283,14 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
 
     def _check_parameters(self) -> None:
         for name in ("forgetting", "level"):
-            value = getattr(self, name)
-            good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if not good or not 0 <= value <= 1:
-                raise InputError(name, f"{value!r}", "Pass a number from 0 to 1.")
+            share(name, getattr(self, name))
 
     def _forget(self) -> None:
         """Drop what an earlier fit has learned."""
         for name in ("drift_", "consensus_", "clusterings_", "source_summary_"):
             if hasattr(self, name):
                 delattr(self, name)
-        self._probes = []
+        self._probes = None
 
     def _read_training(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         if is_text(np.asarray(X)) if not hasattr(X, "shape") else is_text(X):
@@ -328,11 +327,13 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
             if most is not None and X.shape[0] > most:
                 chosen = np.zeros(X.shape[0], dtype=bool)
                 chosen[np.random.default_rng(0).permutation(len(chosen))[:most]] = True
-                X = _rows(X, chosen)
+                X = take_rows(X, chosen)
             return X, self._votes(X)
         except Exception:
-            if fresh and hasattr(self, "n_features_in_"):  # a mistake must not be remembered
-                del self.n_features_in_
+            if fresh:  # a mistake must not be remembered
+                self._texts = False
+                if hasattr(self, "n_features_in_"):
+                    del self.n_features_in_
             raise
 
     def _checked(self, X: Any) -> Any:
@@ -357,32 +358,11 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
             )
         return X
 
-    def _train(self, members: list[tuple[str, Any]], X: Any, y: Any) -> list[tuple[str, Any]]:
-        from joblib import Parallel, delayed
-
-        def train(model: Any) -> Any:
-            return clone(model).fit(X, y)
-
-        models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(train)(model) for _, model in members
-        )
-        return [(name, model) for (name, _), model in zip(members, models, strict=True)]
-
     def _votes(self, X: Any) -> dict[str, FloatArray]:
         known = self.classes_.tolist() if hasattr(self, "classes_") else self.classes
         classes, votes = votes_of(self._members, X, known)
         if not hasattr(self, "classes_"):
             self.classes_ = classes
-        return votes
-
-    def _probe_votes(self, X: Any, which: NDArray[np.intp]) -> dict[str, FloatArray]:
-        """Votes of the classifiers that were trained on one half, as assigned to each object."""
-        votes = {name: np.empty((X.shape[0], len(self.classes_))) for name, _ in self._members}
-        for h, members in enumerate(self._probes):
-            rows = which == h
-            if rows.any():
-                for name, said in votes_of(members, _rows(X, rows), self.classes_.tolist())[1].items():
-                    votes[name][rows] = said
         return votes
 
     def _scores(self, X: Any, votes: dict[str, FloatArray]) -> Scores:
@@ -394,10 +374,10 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
         summary = self._summary()
         sketch = None if summary is None else summary.sketch
         features = None if sketch is None else sketch.apply(X)
-        if not getattr(self, "_probes", []):
+        if self._probes is None:
             return Scores.of(list(votes.values()), features=features)
         which = np.random.default_rng(0).permutation(X.shape[0]) % 2
-        return Scores.of(list(self._probe_votes(X, which).values()), which, features)
+        return Scores.of(list(self._probes.votes(X, which).values()), which, features)
 
     def _refine(self, X: Any, votes: dict[str, FloatArray], follow: int = 0) -> None:
         """Cluster and combine; `follow` > 0 moves the known clusters that many times instead."""
@@ -414,8 +394,7 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
             self.clusterings_ = ensemble
         middle = time.perf_counter()
         if carried:
-            kept = float(self.forgetting)
-            self.consensus_.partial_fit(votes, self._named(clusters), forgetting=kept)
+            self.consensus_.partial_fit(votes, self._named(clusters), forgetting=self.forgetting)
         else:
             if hasattr(self, "consensus_"):
                 del self.consensus_
@@ -462,7 +441,7 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
     def _summary(self) -> SourceSummary | None:
         summary = getattr(self, "source_summary_", self.source_summary)
         if summary is not None:
-            probes = len(getattr(self, "_probes", []))
+            probes = 0 if self._probes is None else len(self._probes.sets)
             summary.check(self.classes_.tolist(), [name for name, _ in self._members], probes)
         return summary
 
@@ -521,22 +500,3 @@ def _are_pairs(classifiers: Any) -> bool:
     return isinstance(classifiers, list) and all(
         isinstance(item, tuple) and len(item) == 2 for item in classifiers
     )
-
-
-def _rows(X: Any, chosen: NDArray[np.bool_]) -> Any:
-    """The chosen rows of an array, sparse matrix or data frame."""
-    if is_frame(X):
-        return X.loc[chosen] if hasattr(X, "loc") else X.filter(chosen)
-    return X[np.flatnonzero(chosen)]
-
-
-def _halves(y: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp] | None:
-    """Half 0 or 1 of each object, drawn at random; None if some class is too small to be split."""
-    half: NDArray[np.intp] = (rng.permutation(len(y)) % 2).astype(np.intp)
-    for label in np.unique(y):
-        members = np.flatnonzero(y == label)
-        if len(members) < 2:
-            return None
-        if half[members].min() == half[members].max():
-            half[members[0]] = 1 - half[members[0]]
-    return half

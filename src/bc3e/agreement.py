@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from bc3e.columns import LabelColumn
 from bc3e.labels import LabelTable, soft_vote
+from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import FloatArray
 
 WITNESSES = 4  # classifiers that are hidden in turn
 LEAST_WEIGHT = 0.02  # of a classifier that agrees with the others by chance or less
-BLOCK = 65_536
 DIGITS = 9  # votes that differ by less are equal: sums in another order must not decide
 
 

@@ -232,6 +232,11 @@ def _read_array(argument: str, value: Any, noun: str, keep_minus_one: bool) -> l
     ]
 
 
+def plain_value(value: Any) -> Any:
+    """A value of numpy's as Python's own, as JSON wants it; others as they are."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _plain_array(argument: str, value: Any, place: str = "") -> NDArray[Any]:
     if np.ma.isMaskedArray(value):
         filled = np.array(value.data, dtype=object)

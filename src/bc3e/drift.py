@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 from scipy.stats import binom, hypergeom
 
+from bc3e.columns import plain_value
 from bc3e.errors import InputError
 from bc3e.model.evidence import FloatArray
 from bc3e.sketch import FeatureSketch
@@ -175,7 +176,7 @@ class SourceSummary:
             shares = np.bincount(truth, minlength=len(classes)) / len(truth)
             accuracy = float(np.mean(scores.predicted == truth))
         return cls(
-            classes=[_plain(c) for c in classes],
+            classes=[plain_value(c) for c in classes],
             classifiers=tuple(classifiers),
             scores=scores.take(rows),
             class_shares=shares,
@@ -246,7 +247,7 @@ class SourceSummary:
                 "made by a fit whose half-trained classifiers are not here",
                 "Keep that fitted model, or call remember(X_reference) and save its summary.",
             )
-        if self.classes != [_plain(c) for c in classes] or self.classifiers != tuple(classifiers):
+        if self.classes != [plain_value(c) for c in classes] or self.classifiers != tuple(classifiers):
             raise InputError(
                 "source_summary",
                 f"made for the classifiers {list(self.classifiers)} and {len(self.classes)} classes",
@@ -418,8 +419,3 @@ def _candidate(
     order = np.argsort(-counts, kind="stable")
     claimed = [(classes[i], float(counts[i] / len(rows))) for i in order if counts[i]]
     return Candidate(m, j, rows, float(unsure[rows].mean()), claimed)
-
-
-def _plain(value: Any) -> Any:
-    """A class label that JSON can carry."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_mutual_info_score
 
+from bc3e.columns import plain_value
 from bc3e.drift import NEW_CLASS, NO_DRIFT, Candidate, Scores, SourceSummary, Verdict
 from bc3e.model.evidence import FloatArray
 from bc3e.summary import Section, Summary
@@ -130,7 +131,7 @@ class DriftReport:
             "p_value": self.p_value,
             "level": self.level,
             "by_score": self.by_score,
-            "classes": [_plain(c) for c in self.classes],
+            "classes": [plain_value(c) for c in self.classes],
             "class_shares": {name: shares.tolist() for name, shares in self.class_shares.items()},
             "disagreement": self.disagreement,
             "agreement": self.agreement,
@@ -143,7 +144,7 @@ class DriftReport:
                     "cluster": c.cluster,
                     "size": len(c.rows),
                     "unsure": c.unsure,
-                    "claimed_as": [[_plain(label), share] for label, share in c.claimed_as],
+                    "claimed_as": [[plain_value(label), share] for label, share in c.claimed_as],
                 }
                 for c in self.candidates
             ],
@@ -299,7 +300,3 @@ def _movement_rows(report: DriftReport, limit: int = 10) -> list[tuple[str, str,
         for a, b in pairs
         if moved[a, b]
     ]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

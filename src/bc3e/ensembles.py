@@ -22,7 +22,7 @@ from sklearn.preprocessing import normalize
 from bc3e.errors import InputError, InputTypeError
 from bc3e.features import FeatureView, as_features, n_columns
 from bc3e.model.evidence import FloatArray
-from bc3e.settings import random_source
+from bc3e.settings import random_source, whole_number
 
 Labels = NDArray[np.intp]
 
@@ -360,7 +360,7 @@ class ClusterEnsemble(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
         if not items:
             raise InputError("clusterers", "an empty list", f"Use one of {', '.join(KINDS)}.")
-        count = _whole("n_clusterings", self.n_clusterings) if names else 0
+        count = whole_number("n_clusterings", self.n_clusterings) if names else 0
         sizes = self._sizes(n_objects, count)
         return [(names[i % len(names)], sizes[i]) for i in range(count)], handed
 
@@ -368,7 +368,7 @@ class ClusterEnsemble(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if count == 0:
             return []
         if self.n_clusters is None:
-            k = 5 if self.n_classes is None else _whole("n_classes", self.n_classes)
+            k = 5 if self.n_classes is None else whole_number("n_classes", self.n_classes)
             return spread_of_clusters(n_objects, k, count)
         given = self.n_clusters
         sizes = [given] * count if np.ndim(given) == 0 else list(given)  # type: ignore[arg-type]
@@ -378,7 +378,7 @@ class ClusterEnsemble(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{len(sizes)} numbers for {count} clusterings",
                 "Pass one for each, or one.",
             )
-        return [_whole("n_clusters", size) for size in sizes]
+        return [whole_number("n_clusters", size) for size in sizes]
 
 
 def check_width(X: Any, known: int, who: str) -> None:
@@ -434,9 +434,3 @@ def _distinct(names: list[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return out
-
-
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(name, f"{value!r}", "Pass a whole number, 1 or larger.")
-    return int(value)

@@ -18,6 +18,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
+from bc3e.columns import plain_value
 from bc3e.errors import InputError, InputTypeError
 from bc3e.model.evidence import FloatArray
 
@@ -81,6 +82,13 @@ def is_text(X: Any) -> bool:
 def n_columns(X: Any) -> int:
     """How many features an object has; 1 for a text."""
     return int(X.shape[1]) if len(X.shape) == 2 else 1
+
+
+def take_rows(X: Any, chosen: NDArray[np.bool_]) -> Any:
+    """The chosen rows of an array, sparse matrix or data frame."""
+    if is_frame(X):
+        return X.loc[chosen] if hasattr(X, "loc") else X.filter(chosen)
+    return X[np.flatnonzero(chosen)]
 
 
 @dataclass(frozen=True)
@@ -235,7 +243,7 @@ def read_column(X: Any, name: Any) -> Column:
     values = _values(X[name])
     if values.dtype.kind in "biuf":
         return Column(str(name), None)
-    present = [_plain(x) for x in values.tolist() if not _is_missing(x)]
+    present = [plain_value(x) for x in values.tolist() if not _is_missing(x)]
     place = f"column {str(name)!r}"
     if any(not isinstance(x, str | bool | int | float) for x in present):
         raise InputTypeError(
@@ -259,10 +267,6 @@ def read_column(X: Any, name: Any) -> Column:
 
 def _strange_type(values: list[Any]) -> str:
     return next(type(x).__name__ for x in values if not isinstance(x, str | bool | int | float))
-
-
-def _plain(x: Any) -> Any:
-    return x.item() if isinstance(x, np.generic) else x
 
 
 def _values(series: Any) -> NDArray[Any]:

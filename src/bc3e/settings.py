@@ -96,9 +96,7 @@ def check_constructor(model: BC3E) -> None:
     if not isinstance(names, list | tuple) or not names or any(name not in STARTS for name in names):
         raise InputError("init", f"{model.init!r}", f"Use one or several of {', '.join(STARTS)}.")
     for name in ("n_init", "max_iter"):
-        value = getattr(model, name)
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InputError(name, f"{value!r}", "Pass a whole number, 1 or larger.")
+        whole_number(name, getattr(model, name))
     if not (_is_number(model.tol) and model.tol >= 0):
         raise InputError("tol", f"{model.tol!r}", "Pass a number, 0 or larger.")
     if model.n_jobs is not None and (
@@ -123,6 +121,20 @@ def random_source(random_state: Any) -> np.random.RandomState:
         return np.random.RandomState(random_state.integers(2**31 - 1))
     source: np.random.RandomState = check_random_state(random_state)
     return source
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A whole number from 1 up, or an error."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(name, f"{value!r}", "Pass a whole number, 1 or larger.")
+    return int(value)
+
+
+def share(name: str, value: Any) -> float:
+    """A number from 0 to 1, or an error."""
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise InputError(name, f"{value!r}", "Pass a number from 0 to 1.")
+    return float(value)
 
 
 def _is_number(value: Any) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bc3e.errors import InputError
 from bc3e.labels import LabelTable, check_sample_weight
 from bc3e.model.schedule import infer, run_em
 from bc3e.model.shrinkage import shrinkage_counts
+from bc3e.settings import share
 
 if TYPE_CHECKING:
     from bc3e.estimator import BC3E
@@ -23,12 +23,7 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     W_i beta[i, j] objects of the class in cluster j: these are the pseudo-counts
     that it leaves behind.
     """
-    if (
-        isinstance(forgetting, bool)
-        or not isinstance(forgetting, int | float)
-        or not 0 <= forgetting <= 1
-    ):
-        raise InputError("forgetting", f"{forgetting!r}", "Pass a number from 0 to 1.")
+    kept = 1.0 - share("forgetting", forgetting)
     table = LabelTable.read_like(votes, clusters, model._schema)
     weights = check_sample_weight(sample_weight, table.n_objects, table.frame)
     evidence, inverse = table.evidence(
@@ -39,7 +34,7 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
         vote_exponent=model.vote_exponent_,
     )
     workers = model._workers()
-    mass = (1.0 - forgetting) * model._class_mass
+    mass = kept * model._class_mass
     past = model._learned.profiles * mass
     prior = shrinkage_counts(evidence, past, model.profile_strengths_) if mass.any() else 0.0
     rules = replace(model._priors(len(table.classes)), profile_counts=past + prior)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bc3e.alignment import class_list, cluster_values, distinct_names, given_classes
-from bc3e.columns import Column, Frame, LabelColumn, ScoreColumn, read_columns
+from bc3e.columns import Column, Frame, LabelColumn, ScoreColumn, plain_value, read_columns
 from bc3e.errors import InputError, InputTypeError
 from bc3e.federation.planning import SERVER, Cells, Holding
 from bc3e.labels import LabelTable
@@ -92,7 +92,7 @@ class Site:
                 "there are no object ids",
                 "Pass pandas objects indexed by object id, or ids= with the ids or their column's name.",
             )
-        return self.votes, self.clusters, [_plain(value) for value in index]
+        return self.votes, self.clusters, [plain_value(value) for value in index]
 
     @property
     def object_ids(self) -> list[Any]:
@@ -305,10 +305,6 @@ def _index_of(given: Any) -> Any:
     if isinstance(given, Mapping):
         return next((i for i in map(_index_of, given.values()) if i is not None), None)
     return given.index if hasattr(given, "iloc") else None
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _without_ids(argument: str, given: Any, name: str) -> tuple[Any, list[Any] | None]:

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
 
-BLOCK = 65_536
 NEARLY = 1e-9  # votes or tendencies that differ by less are equal
 
 
