@@ -1,0 +1,1 @@
+"""What people type: one file per command, put together in :mod:`bc3e.cli.main`."""
