@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
-from bc3e.model.kernels import exchange, gather, softmax_in_place
+from bc3e.model.label_kernels import exchange, gather, shares_of
+from bc3e.model.lanes import CLASS, OBJECT, E, X
+from bc3e.model.lanes import LANES as L
+from bc3e.model.step_kernels import take_rows
 
 
 @kernel
@@ -95,50 +98,56 @@ def information_block(
 ) -> None:
     """Add up what votes and cluster labels tell about y; see :mod:`bc3e.model.trust`.
 
-    ``totals`` receives the information of the votes, of all clusterings
-    together, and of each clustering alone.
+    ``totals`` receives the information of the votes and of each clustering alone.
     """
     k = votes.shape[1]
     slots = labels.shape[1] + soft_row.shape[0]
-    likelihood = np.empty((slots, k))
-    weight = np.empty(slots)
-    source = np.empty(slots, dtype=np.int64)
-    phi = np.empty((slots + 1, k))
-    s = np.empty(k)
-    p = np.empty(k)
-    t = np.empty(k)
-    for n in range(first, last):
-        r1 = 0.0
-        for i in range(k):
-            r1 += votes[n, i]
-            p[i] = means[n, i]
-            t[i] = tendencies[n, i]
-        softmax_in_place(p)
-        softmax_in_place(t)
-        for i in range(k):
-            totals[0] += weights[n] * r1 * p[i] * (1.0 - p[i])
-        present = gather(
-            n, labels, hard_weight, memberships, soft_start, soft_row, soft_weight,
-            profiles, log_profiles, likelihood, weight, source,
+    rows = np.empty(L, dtype=np.int64)
+    work, single = np.empty(k * CLASS), np.empty(OBJECT)
+    likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
+    phi = np.empty(k)
+    for start in range(first, last, L):
+        count = take_rows(start, last, rows)
+        for j in range(L):
+            for i in range(k):
+                work[i * CLASS + E + j] = tendencies[rows[j], i]
+        gather(
+            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
+            log_profiles, likelihood, weight, phi, single,
         )  # fmt: skip
-        exchange(tendencies[n], likelihood, weight, present, s, phi, False)
-        together = 0.0
-        slot = 0
-        for h in range(labels.shape[1] + soft_row.shape[0]):
-            if h < labels.shape[1]:
-                m = hard[h]
-                here = labels[n, h] >= 0
-            else:
-                m = soft[h - labels.shape[1]]
-                here = slot < present and source[slot] == -1 - (h - labels.shape[1])
-            if here:
+        exchange(k, likelihood, weight, work, single, inverse, False)
+        for j in range(count):
+            n = rows[j]
+            totals[0] += weights[n] * vote_information(votes[n], means[n], phi)
+            scale = 0.0  # exchange left exp(e - max e) in X: softmax(e) is that over its sum
+            for i in range(k):
+                scale += work[i * CLASS + X + j]
+            for h in range(slots):
+                if weight[h * L + j] <= 0.0:
+                    continue
+                shares_of(k, h, j, likelihood, work, inverse, phi)
                 told = 0.0
                 for i in range(k):
-                    told += weight[slot] * (phi[slot, i] - t[i]) ** 2
-                together += told
-                totals[2 + m] += weights[n] * told / (1.0 + delta2 * told)
-                slot += 1
-        totals[1] += weights[n] * together / (1.0 + delta2 * together)
+                    told += weight[h * L + j] * (phi[i] - work[i * CLASS + X + j] / scale) ** 2
+                m = hard[h] if h < labels.shape[1] else soft[h - labels.shape[1]]
+                totals[1 + m] += weights[n] * told / (1.0 + delta2 * told)
+
+
+@kernel
+def vote_information(votes: FloatArray, mean: FloatArray, p: FloatArray) -> float:
+    """Fisher information R1 sum_i p_i (1 - p_i) of one object's votes; ``p`` is (k,) scratch."""
+    k = votes.shape[0]
+    r1, top, total = 0.0, mean[0], 0.0
+    for i in range(k):
+        r1 += votes[i]
+        top = max(top, mean[i])
+    for i in range(k):
+        p[i] = np.exp(mean[i] - top)
+        total += p[i]
+    told = 0.0
+    for i in range(k):
+        told += (p[i] / total) * (1.0 - p[i] / total)
+    return r1 * told
 
 
 @kernel

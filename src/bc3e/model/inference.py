@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 class State:
     """Posterior of every pattern; the arrays are updated in place by :func:`e_step`.
 
-    See :mod:`bc3e.model.kernels` for the meaning of the precision parts a, d, g.
+    See :mod:`bc3e.model.step_kernels` for the meaning of the precision parts a, d, g.
     """
 
     mean: FloatArray

@@ -15,15 +15,10 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
-from bc3e.model.kernels import (
-    add_counts,
-    add_moments,
-    constant_terms,
-    exchange,
-    gather,
-    local_terms,
-    natural_step,
-)
+from bc3e.model.label_kernels import add_counts, exchange, gather
+from bc3e.model.lanes import CLASS, MOVING, OBJECT, R2, TOLD, VALUE, E, S
+from bc3e.model.lanes import LANES as L
+from bc3e.model.step_kernels import add_moments, constant_terms, evaluate, load, step, store, take_rows
 
 
 @kernel
@@ -48,20 +43,31 @@ def exchange_block(
     """
     k = tendencies.shape[1]
     slots = labels.shape[1] + soft_row.shape[0]
-    likelihood = np.empty((slots, k))
-    weight = np.empty(slots)
-    source = np.empty(slots, dtype=np.int64)
-    phi = np.empty((slots + 1, k))
+    rows = np.empty(L, dtype=np.int64)
+    work, single = np.empty(k * CLASS), np.empty(OBJECT)
+    likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
+    phi = np.empty(k)
     value = 0.0
-    for n in range(tendencies.shape[0]):
-        present = gather(
-            n, labels, hard_weight, memberships, soft_start, soft_row, soft_weight,
-            profiles, log_profiles, likelihood, weight, source,
+    for start in range(0, tendencies.shape[0], L):
+        count = take_rows(start, tendencies.shape[0], rows)
+        for j in range(L):
+            for i in range(k):
+                work[i * CLASS + E + j] = tendencies[rows[j], i]
+        gather(
+            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
+            log_profiles, likelihood, weight, phi, single,
         )  # fmt: skip
-        told = exchange(tendencies[n], likelihood, weight, present, shares[n], phi, valued)
-        if valued:
-            value += weights[n] * told
-            add_counts(weights[n], n, present, source, phi, memberships, soft_start, soft_row, counts)
+        exchange(k, likelihood, weight, work, single, inverse, valued)
+        for j in range(count):
+            n = rows[j]
+            for i in range(k):
+                shares[n, i] = work[i * CLASS + S + j]
+            if valued:
+                value += weights[n] * single[TOLD + j]
+                add_counts(
+                    weights[n], n, j, labels, memberships, soft_start, soft_row, likelihood, work,
+                    inverse, phi, counts,
+                )  # fmt: skip
     return value
 
 
@@ -84,30 +90,26 @@ def step_block(
 ) -> int:
     """One step of every object that still moves, given its s; returns how many move on."""
     k = votes.shape[1]
-    work = np.empty((8, k))
+    rows = np.empty(L, dtype=np.int64)
+    work, single = np.empty(k * CLASS), np.empty(OBJECT)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     left = 0
-    for n in range(votes.shape[0]):
-        if moving[n] == 0:
-            continue
-        c, m, e = votes[n], means[n], tendencies[n]
-        a, d, g = precision_a[n], precision_d[n], precision_g[n]
-        r1 = 0.0
-        for i in range(k):
-            r1 += c[i]
-        r2 = label_weight[n]
-        base = local_terms(
-            c, r1, r2, m, e, a, d, g, mu, inv_sigma2, inv_delta2, structured, work[0], work[1]
-        )
-        g, base, size = natural_step(
-            c, r1, shares[n], r2, m, e, a, d, g, mu, inv_sigma2, inv_delta2, structured, base, work
-        )
-        precision_g[n] = g
-        if size <= tolerance:
-            moving[n] = 0
-        else:
-            left += 1
+    for start in range(0, votes.shape[0], L):
+        count = take_rows(start, votes.shape[0], rows)
+        load(rows, votes, means, tendencies, precision_a, precision_d, precision_g, work, single)
+        for j in range(L):
+            n = rows[j]
+            single[R2 + j] = label_weight[n]
+            single[MOVING + j] = float(moving[n])
+            for i in range(k):
+                work[i * CLASS + S + j] = shares[n, i]
+        evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
+        step(k, mu, inv_sigma2, inv_delta2, structured, tolerance, work, single)
+        store(rows, count, means, tendencies, precision_a, precision_d, precision_g, work, single)
+        for j in range(count):
+            moving[rows[j]] = np.uint8(single[MOVING + j])
+            left += moving[rows[j]]
     return left
 
 
@@ -132,20 +134,19 @@ def moments_block(
     The bound is without its label part, which only the holders of labels can add.
     """
     k = votes.shape[1]
-    p = np.empty(k)
-    t = np.empty(k)
+    rows = np.empty(L, dtype=np.int64)
+    work, single = np.zeros(k * CLASS), np.empty(OBJECT)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     constant = constant_terms(sigma2, delta2)
-    for n in range(votes.shape[0]):
-        c, m, e = votes[n], means[n], tendencies[n]
-        a, d, g = precision_a[n], precision_d[n], precision_g[n]
-        r1 = 0.0
-        for i in range(k):
-            r1 += c[i]
-        base = local_terms(
-            c, r1, label_weight[n], m, e, a, d, g, mu, inv_sigma2, inv_delta2, structured, p, t
-        )
-        totals[n, 0] = 1.0
-        totals[n, 2] = base + constant
-        add_moments(1.0, m, e, a, d, g, structured, moments[n], totals[n])
+    for start in range(0, votes.shape[0], L):
+        count = take_rows(start, votes.shape[0], rows)
+        load(rows, votes, means, tendencies, precision_a, precision_d, precision_g, work, single)
+        for j in range(L):
+            single[R2 + j] = label_weight[rows[j]]
+        evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
+        for j in range(count):
+            n = rows[j]
+            totals[n, 0] = 1.0
+            totals[n, 2] = single[VALUE + j] + constant
+            add_moments(1.0, j, k, structured, work, single, moments[n], totals[n])

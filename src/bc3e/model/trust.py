@@ -52,7 +52,7 @@ def information_shares(
     log_profiles = np.log(parameters.profiles)
 
     def run(first: int, last: int) -> FloatArray:
-        totals = np.zeros(2 + layout.n_clusterings)
+        totals = np.zeros(1 + layout.n_clusterings)
         information_block(
             first, last, evidence.votes, evidence.labels, evidence.evidence_weights[hard], hard,
             evidence.memberships, layout.membership_offsets, layout.offsets[soft],
@@ -62,6 +62,6 @@ def information_shares(
         return totals
 
     totals = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
-    votes, alone = totals[0], totals[2:]
+    votes, alone = totals[0], totals[1:]
     whole = votes + alone
     return np.where(whole > 0, alone / np.where(whole > 0, whole, 1.0), 0.0)

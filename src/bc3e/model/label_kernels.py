@@ -1,0 +1,202 @@
+"""Compiled kernels of those who know the cluster labels: tendencies in, shares of s and counts out.
+
+Objects are taken LANES at a time; :mod:`bc3e.model.lanes` describes ``work`` and ``single``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.model.compiled import kernel
+from bc3e.model.evidence import FloatArray
+from bc3e.model.lanes import CLASS, R2, TOLD, TOP, TOTAL, E, S, X, exp, log
+from bc3e.model.lanes import LANES as L
+
+UNDERFLOW = 1e-280
+
+
+@kernel
+def gather(
+    rows: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    hard_weight: FloatArray,
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    soft_weight: FloatArray,
+    profiles: FloatArray,
+    log_profiles: FloatArray,
+    likelihood: FloatArray,
+    weight: FloatArray,
+    row: FloatArray,
+    single: FloatArray,
+) -> None:
+    """Likelihood of the cluster labels per class, and how much each counts: 0 where it is missing.
+
+    Number ``(h * k + i) * LANES + lane`` of ``likelihood`` is that of class i by clustering h, first the
+    hard ones, then the soft ones; number ``h * LANES + lane`` of ``weight`` its weight, and R2 the sum
+    of the weights. ``row`` is (k,) scratch.
+    """
+    k = profiles.shape[1]
+    hard = labels.shape[1]
+    for h in range(hard):
+        for j in range(L):
+            at = labels[rows[j], h]
+            weight[h * L + j] = hard_weight[h] if at >= 0 else 0.0
+            for i in range(k):
+                likelihood[(h * k + i) * L + j] = profiles[at, i] if at >= 0 else 1.0
+    for q in range(soft_row.shape[0]):
+        h = hard + q
+        for j in range(L):
+            mass = 0.0
+            row[:] = 0.0
+            for c in range(soft_start[q + 1] - soft_start[q]):
+                w = float(memberships[rows[j], soft_start[q] + c])
+                if w > 0.0:
+                    mass += w
+                    for i in range(k):
+                        row[i] += w * log_profiles[soft_row[q] + c, i]
+            weight[h * L + j] = soft_weight[q] if mass > 0.0 else 0.0
+            for i in range(k):
+                likelihood[(h * k + i) * L + j] = np.exp(row[i])
+    for j in range(L):
+        single[R2 + j] = 0.0
+    for h in range(weight.shape[0] // L):
+        for j in range(L):
+            single[R2 + j] += weight[h * L + j]
+
+
+@kernel
+def exchange(
+    k: int,
+    likelihood: FloatArray,
+    weight: FloatArray,
+    work: FloatArray,
+    single: FloatArray,
+    inverse: FloatArray,
+    valued: bool,
+) -> None:
+    """Cluster evidence s = sum_m w_m phi_m of every lane, from the tendencies E.
+
+    With x = exp(e - max e), taken once for all clusterings, phi_m = x likelihood_m / their sum;
+    one over that sum is left in ``inverse``. If ``valued``, TOLD is
+    sum_m w_m log sum_i exp(e_i) likelihood[m, i]. Logarithms are used only where the product
+    underflows.
+    """
+    for j in range(L):
+        single[TOP + j] = work[E + j]
+        single[TOLD + j] = 0.0
+    for i in range(1, k):
+        for j in range(L):
+            single[TOP + j] = max(single[TOP + j], work[i * CLASS + E + j])
+    for i in range(k):
+        for j in range(L):
+            work[i * CLASS + X + j] = exp(work[i * CLASS + E + j] - single[TOP + j])
+            work[i * CLASS + S + j] = 0.0
+    for h in range(weight.shape[0] // L):
+        first = h * k * L
+        least, counted = 1.0, 0.0
+        for j in range(L):
+            single[TOTAL + j] = 0.0
+        for i in range(k):
+            for j in range(L):
+                single[TOTAL + j] += work[i * CLASS + X + j] * likelihood[first + i * L + j]
+        for j in range(L):
+            inverse[h * L + j] = 1.0 / single[TOTAL + j]
+            least = min(least, single[TOTAL + j])
+            counted = max(counted, weight[h * L + j])
+        if least <= UNDERFLOW:
+            _exchange_in_logs(k, h, likelihood, weight, work, single, inverse)
+        if counted > 0.0:
+            for i in range(k):
+                for j in range(L):
+                    work[i * CLASS + S + j] += (
+                        work[i * CLASS + X + j] * likelihood[first + i * L + j]
+                    ) * (weight[h * L + j] * inverse[h * L + j])
+            if valued:
+                for j in range(L):
+                    single[TOLD + j] += weight[h * L + j] * (single[TOP + j] + log(single[TOTAL + j]))
+
+
+@kernel
+def _exchange_in_logs(
+    k: int, h: int, likelihood: FloatArray, weight: FloatArray, work: FloatArray, single: FloatArray,
+    inverse: FloatArray,
+) -> None:  # fmt: skip
+    """The part of clustering h in lanes where x likelihood underflows, marked by an inverse of 0."""
+    phi = np.empty(k)
+    for j in range(L):
+        if single[TOTAL + j] <= UNDERFLOW:
+            total = shares_in_logs(k, h, j, likelihood, work, phi)
+            for i in range(k):
+                work[i * CLASS + S + j] += weight[h * L + j] * phi[i]
+            inverse[h * L + j] = 0.0
+            single[TOLD + j] += weight[h * L + j] * (total - single[TOP + j])
+            single[TOTAL + j] = 1.0  # its logarithm adds nothing
+
+
+@kernel
+def shares_in_logs(
+    k: int, h: int, lane: int, likelihood: FloatArray, work: FloatArray, phi: FloatArray
+) -> float:
+    """Fill phi_h = softmax(e + log likelihood) of one lane; return the log-sum-exp."""
+    top = -np.inf
+    for i in range(k):
+        phi[i] = work[i * CLASS + E + lane] + np.log(likelihood[(h * k + i) * L + lane])
+        top = max(top, phi[i])
+    total = 0.0
+    for i in range(k):
+        phi[i] = np.exp(phi[i] - top)
+        total += phi[i]
+    for i in range(k):
+        phi[i] /= total
+    return float(top + np.log(total))
+
+
+@kernel
+def shares_of(
+    k: int, h: int, lane: int, likelihood: FloatArray, work: FloatArray, inverse: FloatArray,
+    phi: FloatArray,
+) -> None:  # fmt: skip
+    """Fill phi_h of one lane, as the last :func:`exchange` found it."""
+    if inverse[h * L + lane] == 0.0:
+        shares_in_logs(k, h, lane, likelihood, work, phi)
+        return
+    for i in range(k):
+        phi[i] = work[i * CLASS + X + lane] * likelihood[(h * k + i) * L + lane] * inverse[h * L + lane]
+
+
+@kernel
+def add_counts(
+    w: float,
+    n: int,
+    lane: int,
+    labels: NDArray[np.int32],
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    likelihood: FloatArray,
+    work: FloatArray,
+    inverse: FloatArray,
+    phi: FloatArray,
+    counts: FloatArray,
+) -> None:
+    """Add object n, of weight w, to the class counts of its clusters; ``phi`` is (k,) scratch."""
+    k = counts.shape[1]
+    hard = labels.shape[1]
+    for h in range(hard):
+        at = labels[n, h]
+        if at >= 0:
+            shares_of(k, h, lane, likelihood, work, inverse, phi)
+            for i in range(k):
+                counts[at, i] += w * phi[i]
+    for q in range(soft_row.shape[0]):
+        shares_of(k, hard + q, lane, likelihood, work, inverse, phi)
+        for c in range(soft_start[q + 1] - soft_start[q]):
+            share = w * float(memberships[n, soft_start[q] + c])
+            if share > 0.0:
+                for i in range(k):
+                    counts[soft_row[q] + c, i] += share * phi[i]
