@@ -102,10 +102,11 @@ def test_the_choice_on_a_sample_is_that_on_the_whole(monkeypatch: pytest.MonkeyP
 def moved_to(label: int, total: float) -> Any:
     """A refinement that moves the first forty of a hundred objects, at one total only."""
 
-    def refine(others: LabelTable, weights: Any, asked: float) -> Any:
+    def refine(others: LabelTable, weights: Any) -> Any:
         votes = others.soft_vote()
         old = votes.argmax(axis=1)
-        return votes, np.where(np.arange(100) < 40, label, old) if asked == total else old
+        moved = np.where(np.arange(100) < 40, label, old)
+        return votes, [moved if asked == total else old for asked in selection.TOTALS]
 
     return refine
 
@@ -215,7 +216,7 @@ def test_the_answer_keeps_the_refined_label_in_front() -> None:
 
 def test_the_shrinkage_is_learned_only_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     votes, clusters, _ = planted_table(0, n=100)
-    monkeypatch.setattr("bc3e.estimator.learn_shrinkage", lambda *_: pytest.fail("not needed"))
+    monkeypatch.setattr("bc3e.learning.learn_shrinkage", lambda *_: pytest.fail("not needed"))
     model = bc3e.BC3E(profile_prior=2.0, evidence_weight=0.2).fit(votes, clusters)
     assert (model.profile_strengths_ == 2.0).all()
 

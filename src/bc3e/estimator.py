@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from bc3e.agreement import agreement_rate, classifier_weights, leading_class
+from bc3e.agreement import leading_class
 from bc3e.consensus import Answer, ConsensusEstimator
-from bc3e.labels import LabelTable, soft_vote
-from bc3e.model.calibration import BLOCK, blended, exponent_for, mean_confidence, softmax, tempered
+from bc3e.labels import LabelTable
+from bc3e.learning import Learner
+from bc3e.model.calibration import BLOCK, blended, exponent_for, softmax, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
-from bc3e.model.parameters import (
-    InverseGamma,
-    Normal,
-    Parameters,
-    Rules,
-    VarianceRule,
-    normalize_profiles,
-)
-from bc3e.model.schedule import ROUGHLY, SETTLED, Fit, Progress, infer, run_em
-from bc3e.model.shrinkage import learn_shrinkage, shrinkage_counts
-from bc3e.model.starts import (
-    cluster_counts,
-    diffused_responsibilities,
-    random_responsibilities,
-    vote_responsibilities,
-)
+from bc3e.model.parameters import InverseGamma, Normal
+from bc3e.model.schedule import Fit, Progress, infer
 from bc3e.model.trust import decided_share, information_shares
-from bc3e.progress import FitProgress
 from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
-from bc3e.selection import TOTALS, choose_total, shared_weights, significant
-from bc3e.settings import check_constructor, given_weights, mean_rule, random_source, variance_rule
+from bc3e.settings import check_constructor
 from bc3e.streams import go_on
 from bc3e.summary import Summary
 
@@ -160,8 +143,6 @@ class BC3E(ConsensusEstimator):
     ['b']
     """
 
-    _settled = SETTLED  # when the answer of an object rests
-
     def __init__(
         self,
         *,
@@ -274,51 +255,23 @@ class BC3E(ConsensusEstimator):
             shares[block] = blended(table.votes_per_class(rows[block]), refined, labels)
         return shares
 
-    def _consensus(
-        self, table: LabelTable, weights: FloatArray | None, total: float | None = None
-    ) -> Answer:
-        """Fit the table; `total` is the evidence of all clusterings, None to find out."""
-        evidence, inverse, confidence, fit, state, bound = self._learn(table, weights, total)
+    def _consensus(self, table: LabelTable, weights: FloatArray | None) -> Answer:
+        found = Learner(self).learn(table, weights)
+        study, state = found.study, found.state
         self._schema = table.schema
         self._structured = self.posterior == "structured"
         self._vote_weight = self.vote_weight
-        self._keep(table.n_objects, evidence, fit, state, bound)
-        mass, voted = evidence.weights, bool(evidence.votes.any())
-        del evidence  # as large as the posterior, and done with
+        self.classifier_weights_ = study.classifier_weights
+        self.vote_exponent_ = study.vote_exponent
+        self.profile_strengths_ = found.profile_strengths
+        self._keep(table.n_objects, study.evidence, found.fit, state, found.bound)
+        inverse, confidence = study.inverse, study.confidence
+        mass, voted = study.evidence.weights, bool(study.evidence.votes.any())
+        del found, study  # the evidence is as large as the posterior, and done with
         self.answer_exponent_ = 1.0
         if self.vote_calibration is not None and voted:
-            self.answer_exponent_ = exponent_for(softmax(state.mean), mass, confidence)
+            self.answer_exponent_ = exponent_for(softmax(state.mean), mass, confidence, self._workers())
         return self._answer_for(table, inverse, state, mass)
-
-    def _learn(
-        self, table: LabelTable, weights: FloatArray | None, total: float | None
-    ) -> tuple[Evidence, NDArray[np.intp] | None, float, Fit, State, float]:
-        """Evidence and pattern of each object, confidence of the answer, fit, posterior and bound."""
-        workers = self._workers()
-        priors = self._priors(len(table.classes))
-        given = given_weights(self.evidence_weight, len(table.clusters))
-        calibrated = self.vote_calibration is not None
-        counted = classifier_weights(table, weights) if calibrated else np.ones(len(table.votes))
-        evidence, inverse, confidence = self._evidence(table, weights, counted)
-        unit = float(evidence.weights.sum()) / table.n_objects
-        strengths = np.zeros(len(table.clusters))
-        if given is None or self.profile_prior == "marginal":
-            found = learn_shrinkage(evidence, vote_responsibilities(evidence.votes), unit, workers)
-            strengths = found.strengths
-        if given is None:
-            heard = found.significance > significant(len(table.clusters))
-            if not evidence.votes.any():  # nothing to be significant about: all clusterings share
-                heard, total = np.ones_like(heard), TOTALS[-1]
-            elif not heard.any():  # then the answer is the soft vote, every vote counting alike
-                total = 0.0
-                del evidence
-                evidence, inverse, confidence = self._evidence(table, weights, np.ones(len(table.votes)))
-            elif total is None:
-                total = self._advised_total(table, weights)
-            given = shared_weights(total, heard)
-        evidence = replace(evidence, evidence_weights=given)
-        rules, starts = self._prepare(evidence, priors, strengths, unit, workers)
-        return evidence, inverse, confidence, *self._best_fit(evidence, rules, starts, workers)
 
     def _keep(self, n_objects: int, evidence: Evidence, fit: Fit, state: State, bound: float) -> None:
         """Remember what a fit has learned."""
@@ -345,166 +298,6 @@ class BC3E(ConsensusEstimator):
         self._shares = class_shares(table, answer, mass)
         self._class_mass = mass @ answer.probabilities
         return answer
-
-    def _evidence(
-        self, table: LabelTable, weights: FloatArray | None, counted: FloatArray
-    ) -> tuple[Evidence, NDArray[np.intp] | None, float]:
-        """Votes and labels for the model, the pattern of each object, and the answer's confidence.
-
-        The votes are made as confident as the classifiers agree. The answer goes
-        only half that way: the confidence of votes and classifiers is a second opinion.
-        """
-        evidence, inverse = table.evidence(
-            evidence_weights=np.ones(len(table.clusters)),
-            sample_weight=weights,
-            classifier_weights=counted,
-            vote_weight=self.vote_weight,
-        )
-        self.classifier_weights_ = counted
-        self.vote_exponent_ = 1.0
-        confidence = mean_confidence(evidence.votes, evidence.weights)
-        rate = agreement_rate(table, weights) if self.vote_calibration == "agreement" else None
-        if rate is not None:
-            self.vote_exponent_ = exponent_for(evidence.votes, evidence.weights, rate)
-            evidence = replace(evidence, votes=tempered(evidence.votes, self.vote_exponent_))
-            confidence = (confidence + mean_confidence(evidence.votes, evidence.weights)) / 2
-        return evidence, inverse, confidence
-
-    def _best_fit(
-        self, evidence: Evidence, rules: Rules, starts: dict[str, FloatArray], workers: Workers
-    ) -> tuple[Fit, State, float]:
-        """One EM run per start (given as cluster counts); the one that ends highest is kept.
-
-        Ends are compared by the bound of the answer itself, after the last
-        inference under frozen parameters.
-        """
-        structured = self.posterior == "structured"
-        row_weights = evidence.layout.per_row(evidence.evidence_weights)
-        best: tuple[Fit, State, float] | None = None
-        stopped = False
-        with FitProgress(bool(self.verbose), self.max_iter) as bar:
-
-            def observe(step: Progress) -> bool:
-                nonlocal stopped
-                bar.show(step)
-                stopped = self.callback is not None and bool(self.callback(step))
-                return stopped
-
-            for name, counts in starts.items():
-                fit = run_em(
-                    evidence,
-                    self._first_parameters(evidence, rules, counts),
-                    rules,
-                    structured=structured,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
-                    workers=workers,
-                    name=name,
-                    observe=observe,
-                )
-                state, value = infer(
-                    evidence,
-                    fit.parameters,
-                    structured=structured,
-                    workers=workers,
-                    settled=self._settled,
-                )
-                value += rules.log_prior(fit.parameters, row_weights)
-                # Starts that end in the same place differ by rounding: the first of them stays.
-                if best is None or value > best[2] + 1e-6 * abs(best[2]):
-                    best = (fit, state, value)
-                if stopped:
-                    break
-        assert best is not None
-        return best
-
-    @staticmethod
-    def _first_parameters(evidence: Evidence, rules: Rules, counts: FloatArray) -> Parameters:
-        return Parameters(
-            class_mean=rules.class_mean.mean,
-            class_variance=_initial_variance(rules.class_variance, evidence.n_classes),
-            delta2=float(_initial_variance(rules.delta2, 1)[0]),
-            profiles=normalize_profiles(counts + rules.profile_counts, evidence.layout),
-        )
-
-    def _priors(self, k: int) -> Rules:
-        """Rules of all parameters but the profiles, which need the data."""
-        return Rules(
-            class_mean=mean_rule(self.class_mean, k),
-            class_variance=variance_rule("class_variance", self.class_variance, k),
-            delta2=variance_rule("delta2", self.delta2, 1),
-            profile_counts=np.empty((0, k)),
-        )
-
-    def _advised_total(self, table: LabelTable, weights: FloatArray | None) -> float:
-        """Evidence of all clusterings together, by the word of hidden classifiers."""
-
-        def refine(
-            others: LabelTable, mass: FloatArray | None, total: float
-        ) -> tuple[FloatArray, NDArray[np.intp]]:
-            trial = clone(self).set_params(verbose=False, callback=None)
-            trial._settled = ROUGHLY  # only its labels are looked at
-            _, inverse, _, _, state, _ = trial._learn(others, mass, total)
-            labels = leading_class(softmax(state.mean))
-            refined = labels if inverse is None else labels[inverse]
-            return soft_vote(others.votes_per_class(weights=trial.classifier_weights_)), refined
-
-        seed = int(random_source(self.random_state).randint(2**31 - 1))
-        return choose_total(table, weights, refine, seed)
-
-    def _prepare(
-        self,
-        evidence: Evidence,
-        priors: Rules,
-        strengths: FloatArray,
-        unit: float,
-        workers: Workers,
-    ) -> tuple[Rules, dict[str, FloatArray]]:
-        """Rules of the M-step, and for each start the cluster counts it implies.
-
-        Responsibilities live only as long as they are needed: they are as large
-        as the votes. Without votes every start is random, and the profile prior
-        is fitted to the first of them.
-        """
-        names = [self.init] if isinstance(self.init, str) else list(self.init)
-        anchor = vote_responsibilities(evidence.votes)
-        voted = bool(evidence.votes.any())
-        rules = None
-        if voted:
-            counts = self._profile_counts(evidence, anchor, strengths)
-            rules = replace(priors, profile_counts=counts)
-        names = names if voted else ["random"]
-        rng = random_source(self.random_state)
-        starts: dict[str, FloatArray] = {}
-        for name in names:
-            if name == "random":
-                for i in range(self.n_init):
-                    draws = np.random.default_rng(rng.randint(2**31 - 1))
-                    drawn = random_responsibilities(evidence, draws)
-                    if rules is None:
-                        strengths = learn_shrinkage(evidence, drawn, unit, workers).strengths
-                        counts = self._profile_counts(evidence, drawn, strengths)
-                        rules = replace(priors, profile_counts=counts)
-                    starts[f"random {i + 1}"] = cluster_counts(evidence, drawn)
-            else:
-                diffuse = name == "diffusion"
-                given = diffused_responsibilities(evidence, anchor) if diffuse else anchor
-                starts[name] = cluster_counts(evidence, given)
-        assert rules is not None
-        return rules, starts
-
-    def _profile_counts(
-        self, evidence: Evidence, anchor: FloatArray, strengths: FloatArray
-    ) -> FloatArray:
-        """Pseudo-counts of the profile prior, with the cluster frequencies of the `anchor`."""
-        counts = cluster_counts(evidence, anchor)
-        if self.profile_prior is None:
-            self.profile_strengths_ = np.zeros(evidence.layout.n_clusterings)
-            return np.zeros_like(counts)
-        learned = isinstance(self.profile_prior, str)
-        given = np.full(evidence.layout.n_clusterings, 0.0 if learned else self.profile_prior)
-        self.profile_strengths_ = strengths if learned else given
-        return shrinkage_counts(evidence, counts, self.profile_strengths_)
 
     def _workers(self) -> Workers:
         return Workers(self.n_jobs)
@@ -545,7 +338,3 @@ class BC3E(ConsensusEstimator):
             return bundle
         summary = self.summary()
         return {"text/plain": str(summary), "text/html": summary._repr_html_()}
-
-
-def _initial_variance(rule: VarianceRule, size: int) -> FloatArray:
-    return np.ones(size) if rule.fixed is None else rule.fixed

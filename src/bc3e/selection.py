@@ -13,7 +13,7 @@ side of leaving the votes alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of t
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 
 
-Refine = Callable[[LabelTable, FloatArray | None, float], tuple[FloatArray, NDArray[np.intp]]]
+Refine = Callable[[LabelTable, FloatArray | None], tuple[FloatArray, Iterable[NDArray[np.intp]]]]
 
 
 def significant(count: int) -> float:
@@ -58,8 +58,8 @@ def choose_total(table: LabelTable, weights: FloatArray | None, refine: Refine, 
     weights : (N,) array or None
         Weights of the objects.
     refine : callable
-        For a table, its weights and a total evidence: the votes per class that
-        the refinement starts from, and the refined labels.
+        For a table and its weights: the votes per class that the refinement starts
+        from, and the refined labels at each of TOTALS.
     seed : int
         Seed of the sample that is used of a large table.
     """
@@ -71,16 +71,14 @@ def choose_total(table: LabelTable, weights: FloatArray | None, refine: Refine, 
     mass = np.ones(table.n_objects) if weights is None else weights / weights.mean()
     chosen = winners(table)
     witnesses = independent_witnesses(chosen)
-    best, margin = CAUTIOUS, 0.0
-    for total in TOTALS:
-        sides = np.zeros((2, 2))
-        for hidden in witnesses:
-            before, after = refine(table.without_vote(hidden), weights, total)
-            sides += _sides(before, after, chosen[:, hidden], mass)
-        found = support(sides)
-        if found > margin:
-            best, margin = total, found
-    return best
+    sides = np.zeros((len(TOTALS), 2, 2))
+    for hidden in witnesses:
+        before, refined = refine(table.without_vote(hidden), weights)
+        for at, after in enumerate(refined):
+            sides[at] += _sides(before, after, chosen[:, hidden], mass)
+    margins = [support(votes) for votes in sides]
+    best = int(np.argmax(margins))
+    return TOTALS[best] if margins[best] > 0.0 else CAUTIOUS
 
 
 def support(sides: FloatArray) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bc3e.labels import LabelTable, check_sample_weight
+from bc3e.learning import Learner
 from bc3e.model.schedule import infer, run_em
 from bc3e.model.shrinkage import shrinkage_counts
 from bc3e.settings import share
@@ -37,7 +38,7 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     mass = kept * model._class_mass
     past = model._learned.profiles * mass
     prior = shrinkage_counts(evidence, past, model.profile_strengths_) if mass.any() else 0.0
-    rules = replace(model._priors(len(table.classes)), profile_counts=past + prior)
+    rules = replace(Learner(model).priors(len(table.classes)), profile_counts=past + prior)
     fit = run_em(
         evidence,
         model._learned,

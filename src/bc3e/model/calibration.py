@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
+from bc3e.model.inference import Workers
 
 EXPONENTS = (0.15, 6.0)
 CERTAIN = 0.98  # the highest accuracy that agreement may stand for
@@ -62,19 +63,28 @@ def confidences(votes: FloatArray, exponent: float) -> FloatArray:
     return np.where(total > 0, top / np.where(total > 0, total, 1.0), 0.0)
 
 
-def mean_confidence(votes: FloatArray, weights: FloatArray, exponent: float = 1.0) -> float:
+def mean_confidence(
+    votes: FloatArray, weights: FloatArray, exponent: float = 1.0, workers: Workers | None = None
+) -> float:
     """Mean share of the strongest class of the tempered votes, over the objects that have any."""
     from bc3e.model.evidence_kernels import confidence_sum  # compiled: asked for many times
 
-    strength, mass = confidence_sum(votes, weights, exponent, FLOOR)
+    def run(first: int, last: int) -> tuple[float, float]:
+        return confidence_sum(first, last, votes, weights, exponent, FLOOR)
+
+    strength, mass = np.sum((workers or Workers(1)).blocks(len(votes), run), axis=0)
     return float(strength / mass) if mass > 0 else 1.0 / int(votes.shape[1])
 
 
-def exponent_for(votes: FloatArray, weights: FloatArray, confidence: float) -> float:
+def exponent_for(
+    votes: FloatArray, weights: FloatArray, confidence: float, workers: Workers | None = None
+) -> float:
     """The power at which the mean confidence of the votes is `confidence`; 1 without votes."""
     if not (votes.any(axis=1) & (weights > 0)).any():
         return 1.0
-    return solve_exponent(lambda exponent: mean_confidence(votes, weights, exponent), confidence)
+    return solve_exponent(
+        lambda exponent: mean_confidence(votes, weights, exponent, workers), confidence
+    )
 
 
 def solve_exponent(mean_confidence_at: Callable[[float], float], confidence: float) -> float:

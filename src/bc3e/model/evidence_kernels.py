@@ -10,9 +10,37 @@ from numpy.typing import NDArray
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
 from bc3e.model.label_kernels import exchange, gather, shares_of
-from bc3e.model.lanes import CLASS, OBJECT, E, X
+from bc3e.model.lanes import CLASS, OBJECT, TOP, TOTAL, VALUE, E, X, exp, log
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import take_rows
+
+
+@kernel
+def count_block(
+    first: int,
+    last: int,
+    responsibilities: FloatArray,
+    weights: FloatArray,
+    labels: NDArray[np.int32],
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    soft_row: NDArray[np.int64],
+    counts: FloatArray,
+) -> None:
+    """Add objects first..last-1, by weight and responsibility, to the counts of their clusters."""
+    k = responsibilities.shape[1]
+    for n in range(first, last):
+        for h in range(labels.shape[1]):
+            at = labels[n, h]
+            if at >= 0:
+                for i in range(k):
+                    counts[at, i] += weights[n] * responsibilities[n, i]
+        for q in range(soft_row.shape[0]):
+            for c in range(soft_start[q + 1] - soft_start[q]):
+                share = weights[n] * float(memberships[n, soft_start[q] + c])
+                if share > 0.0:
+                    for i in range(k):
+                        counts[soft_row[q] + c, i] += share * responsibilities[n, i]
 
 
 @kernel
@@ -69,7 +97,7 @@ def left_out_gains(
                     for g in range(strengths.shape[0]):
                         s = strengths[g]
                         ratio = (inside / frequency[at] + s) / (total + s)
-                        gain[g] += share * responsibilities[n, i] * np.log(ratio)
+                        gain[g] += share * responsibilities[n, i] * log(ratio)
             for g in range(strengths.shape[0]):
                 gains[m, g] += weights[n] * gain[g]
                 squares[m, g] += weights[n] * gain[g] ** 2
@@ -152,28 +180,40 @@ def vote_information(votes: FloatArray, mean: FloatArray, p: FloatArray) -> floa
 
 @kernel
 def confidence_sum(
-    votes: FloatArray, weights: FloatArray, exponent: float, floor: float
+    first: int, last: int, votes: FloatArray, weights: FloatArray, exponent: float, floor: float
 ) -> tuple[float, float]:
     """Weighted sum of the strongest share of each row's tempered votes, and the weight behind it.
 
     The tempered share of the strongest class is 1 / sum_i (x_i / x_max)^exponent with
     x the shares plus `floor`; with exponent 1 the votes are taken as they are.
     """
+    k = votes.shape[1]
+    rows = np.empty(L, dtype=np.int64)
+    logs, single = np.empty(k * L), np.empty(OBJECT)
     strength, mass = 0.0, 0.0
-    for n in range(votes.shape[0]):
-        total, top = 0.0, 0.0
-        for i in range(votes.shape[1]):
-            total += votes[n, i]
-            top = max(top, votes[n, i])
-        if total <= 0.0:
-            continue
-        mass += weights[n]
-        if exponent == 1.0:
-            strength += weights[n] * top / total
-            continue
-        largest = np.log(top / total + floor)
-        spread = 0.0
-        for i in range(votes.shape[1]):
-            spread += np.exp(exponent * (np.log(votes[n, i] / total + floor) - largest))
-        strength += weights[n] / spread
+    for start in range(first, last, L):
+        count = take_rows(start, last, rows)
+        for j in range(L):
+            total, top = 0.0, 0.0
+            for i in range(k):
+                total += votes[rows[j], i]
+                top = max(top, votes[rows[j], i])
+            single[VALUE + j] = total
+            total = total if total > 0.0 else 1.0
+            single[TOP + j] = top / total
+            single[TOTAL + j] = 0.0
+            for i in range(k):
+                logs[i * L + j] = votes[rows[j], i] / total + floor
+        if exponent != 1.0:
+            for j in range(L):
+                single[TOP + j] = log(single[TOP + j] + floor)
+            for i in range(k):
+                for j in range(L):
+                    single[TOTAL + j] += exp(exponent * (log(logs[i * L + j]) - single[TOP + j]))
+            for j in range(L):
+                single[TOP + j] = 1.0 / single[TOTAL + j]
+        for j in range(count):
+            if single[VALUE + j] > 0.0:
+                mass += weights[rows[j]]
+                strength += weights[rows[j]] * single[TOP + j]
     return strength, mass

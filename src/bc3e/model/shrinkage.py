@@ -21,7 +21,6 @@ import numpy as np
 
 from bc3e.model.evidence import Evidence, FloatArray, Layout
 from bc3e.model.inference import Workers
-from bc3e.model.starts import cluster_counts
 
 STRENGTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4])
 EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every class
@@ -53,7 +52,7 @@ class Shrinkage:
 
 
 def learn_shrinkage(
-    evidence: Evidence, responsibilities: FloatArray, unit: float, workers: Workers
+    evidence: Evidence, responsibilities: FloatArray, counts: FloatArray, unit: float, workers: Workers
 ) -> Shrinkage:
     """Strength and significance of every clustering.
 
@@ -63,6 +62,8 @@ def learn_shrinkage(
         Votes and labels of the objects.
     responsibilities : (P, k) array
         Vote responsibilities R.
+    counts : (n_rows, k) array
+        Their sums per cluster.
     unit : float
         Mean weight of an object: what leaving one object out takes away.
     workers : Workers
@@ -71,7 +72,6 @@ def learn_shrinkage(
     layout = evidence.layout
     if layout.n_clusterings == 0:
         return Shrinkage(np.empty(0), np.empty(0))
-    counts = cluster_counts(evidence, responsibilities)
     sums = prediction_gains(evidence, responsibilities, counts, unit, workers)
     return choose_strengths(sums, float(evidence.weights.sum()) / unit)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bc3e.model.evidence import Evidence, FloatArray
+from bc3e.model.inference import Workers
 
 SMOOTHING = 0.5  # votes that every object has besides its own, spread over the classes
 RETAINED = 0.05  # share of the votes that each step of the diffusion feeds back
@@ -26,22 +27,24 @@ def vote_responsibilities(votes: FloatArray) -> FloatArray:
     return smoothed
 
 
-def cluster_counts(evidence: Evidence, responsibilities: FloatArray) -> FloatArray:
+def cluster_counts(
+    evidence: Evidence, responsibilities: FloatArray, workers: Workers | None = None
+) -> FloatArray:
     """Expected objects of each class in each cluster, stacked (n_rows, k)."""
+    from bc3e.model.evidence_kernels import count_block
+
     layout = evidence.layout
-    counts = np.zeros((layout.n_rows, responsibilities.shape[1]))
-    for i in range(counts.shape[1]):  # one class at a time: no copy of the whole table
-        weighted = responsibilities[:, i] * evidence.weights
-        for m, present, given in evidence.assignments():
-            first, last = layout.offsets[m], layout.offsets[m + 1]
-            if given.ndim == 2:
-                counts[first:last, i] = given.T @ weighted
-            else:
-                rows = given[present] - first
-                counts[first:last, i] = np.bincount(
-                    rows, weights=weighted[present], minlength=last - first
-                )
-    return counts
+
+    def run(first: int, last: int) -> FloatArray:
+        counts = np.zeros((layout.n_rows, responsibilities.shape[1]))
+        count_block(
+            first, last, responsibilities, evidence.weights, evidence.labels, evidence.memberships,
+            layout.membership_offsets, layout.offsets[layout.soft_columns], counts,
+        )  # fmt: skip
+        return counts
+
+    total: FloatArray = np.sum((workers or Workers(1)).blocks(evidence.n_patterns, run), axis=0)
+    return total
 
 
 def incidence(evidence: Evidence) -> sparse.csr_array:

@@ -1,0 +1,312 @@
+"""What a fit learns from a table of votes and clusterings.
+
+A table is first *studied*: classifiers are weighed, votes calibrated, and for each clustering the
+strength of its prior and its significance are found. Then the clusterings get their weights, and EM
+runs from one or several starts. The study does not depend on the weights of the clusterings, so
+trial fits at several weights share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.agreement import agreement_rate, classifier_weights, leading_class
+from bc3e.labels import LabelTable, soft_vote
+from bc3e.model.calibration import exponent_for, mean_confidence, softmax, tempered
+from bc3e.model.evidence import Evidence, FloatArray
+from bc3e.model.inference import State, Workers
+from bc3e.model.parameters import Parameters, Rules, VarianceRule, normalize_profiles
+from bc3e.model.schedule import ROUGHLY, SETTLED, Fit, Progress, infer, run_em
+from bc3e.model.shrinkage import learn_shrinkage, shrinkage_counts
+from bc3e.model.starts import (
+    cluster_counts,
+    diffused_responsibilities,
+    random_responsibilities,
+    vote_responsibilities,
+)
+from bc3e.progress import FitProgress
+from bc3e.selection import TOTALS, choose_total, shared_weights, significant
+from bc3e.settings import given_weights, mean_rule, random_source, variance_rule
+
+
+class Settings(Protocol):
+    """What the constructor of :class:`bc3e.BC3E` was told."""
+
+    posterior: str
+    delta2: Any
+    class_mean: Any
+    class_variance: Any
+    vote_weight: float | None
+    vote_calibration: str | None
+    evidence_weight: Any
+    profile_prior: float | str | None
+    init: str | Sequence[str]
+    n_init: int
+    max_iter: int
+    tol: float
+    random_state: Any
+    n_jobs: int | None
+    verbose: bool
+    callback: Callable[[Progress], bool | None] | None
+
+
+@dataclass(frozen=True)
+class Studied:
+    """A table before its clusterings are weighed.
+
+    Attributes
+    ----------
+    evidence : Evidence
+        Votes, calibrated, and cluster labels of the patterns.
+    inverse : (N,) array or None
+        Which pattern each object is.
+    confidence : float
+        How confident the answer shall be on average.
+    unit : float
+        Mean weight of an object: what leaving one out takes away.
+    classifier_weights : (r1,) array
+    vote_exponent : float
+    counts : (n_rows, k) array
+        Votes in each cluster: where the profiles start.
+    strengths, significance : (r2,) arrays
+        What :func:`bc3e.model.shrinkage.learn_shrinkage` found, zero if it was not asked.
+    """
+
+    evidence: Evidence
+    inverse: NDArray[np.intp] | None
+    confidence: float
+    unit: float
+    classifier_weights: FloatArray
+    vote_exponent: float
+    counts: FloatArray
+    strengths: FloatArray
+    significance: FloatArray
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A fit: the study it rests on, with weighed clusterings, and what EM made of it."""
+
+    study: Studied
+    profile_strengths: FloatArray
+    fit: Fit
+    state: State
+    bound: float
+
+
+class Learner:
+    """Fits label tables by the settings of an estimator."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.structured = settings.posterior == "structured"
+        self.workers = Workers(settings.n_jobs)
+
+    def learn(self, table: LabelTable, weights: FloatArray | None) -> Learned:
+        """Fit a table; the clusterings get the weights of the settings, or those that hold up."""
+        self.priors(len(table.classes))  # refuses what does not fit the classes before any work
+        given = given_weights(self.settings.evidence_weight, len(table.clusters))
+        study = self.study(table, weights)
+        if given is None:
+            study, heard = self._heard(table, weights, study)
+            if not study.evidence.votes.any():  # nothing to be significant about: all clusterings share
+                heard, total = np.ones_like(heard), TOTALS[-1]
+            else:
+                total = self._advised_total(table, weights) if heard.any() else 0.0
+            given = shared_weights(total, heard)
+        return self._fit(self._weighed(study, given), self.settings.verbose, self.settings.callback)
+
+    def study(self, table: LabelTable, weights: FloatArray | None) -> Studied:
+        """Weigh the classifiers, calibrate the votes, and find out what each clustering is worth."""
+        counted = np.ones(len(table.votes))
+        if self.settings.vote_calibration is not None:
+            counted = classifier_weights(table, weights)
+        study = self._calibrated(table, weights, counted)
+        if isinstance(self.settings.evidence_weight, str) or self.settings.profile_prior == "marginal":
+            anchor = vote_responsibilities(study.evidence.votes)
+            found = learn_shrinkage(study.evidence, anchor, study.counts, study.unit, self.workers)
+            study = replace(study, strengths=found.strengths, significance=found.significance)
+        return study
+
+    def priors(self, k: int) -> Rules:
+        """Rules of all parameters but the profiles, which need the data."""
+        settings = self.settings
+        return Rules(
+            class_mean=mean_rule(settings.class_mean, k),
+            class_variance=variance_rule("class_variance", settings.class_variance, k),
+            delta2=variance_rule("delta2", settings.delta2, 1),
+            profile_counts=np.empty((0, k)),
+        )
+
+    def _calibrated(self, table: LabelTable, weights: FloatArray | None, counted: FloatArray) -> Studied:
+        """Votes and labels for the model, with classifiers counting as given.
+
+        The votes are made as confident as the classifiers agree. The answer goes
+        only half that way: the confidence of votes and classifiers is a second opinion.
+        """
+        evidence, inverse = table.evidence(
+            evidence_weights=np.ones(len(table.clusters)),
+            sample_weight=weights,
+            classifier_weights=counted,
+            vote_weight=self.settings.vote_weight,
+        )
+        exponent = 1.0
+        confidence = mean_confidence(evidence.votes, evidence.weights, workers=self.workers)
+        agreed = self.settings.vote_calibration == "agreement"
+        rate = agreement_rate(table, weights) if agreed else None
+        if rate is not None:
+            exponent = exponent_for(evidence.votes, evidence.weights, rate, self.workers)
+            evidence = replace(evidence, votes=tempered(evidence.votes, exponent))
+            after = mean_confidence(evidence.votes, evidence.weights, workers=self.workers)
+            confidence = (confidence + after) / 2
+        unit = float(evidence.weights.sum()) / table.n_objects
+        counts = cluster_counts(evidence, vote_responsibilities(evidence.votes), self.workers)
+        nothing = np.zeros(len(table.clusters))
+        return Studied(evidence, inverse, confidence, unit, counted, exponent, counts, nothing, nothing)
+
+    def _heard(
+        self, table: LabelTable, weights: FloatArray | None, study: Studied
+    ) -> tuple[Studied, NDArray[np.bool_]]:
+        """Which clusterings predict the votes significantly; if none, every classifier counts alike."""
+        heard = study.significance > significant(len(table.clusters))
+        if not heard.any() and (study.classifier_weights != 1.0).any():
+            alike = self._calibrated(table, weights, np.ones(len(table.votes)))
+            study = replace(alike, strengths=study.strengths, significance=study.significance)
+        return study, heard
+
+    def _advised_total(self, table: LabelTable, weights: FloatArray | None) -> float:
+        """Evidence of all clusterings together, by the word of hidden classifiers."""
+
+        def refine(
+            others: LabelTable, mass: FloatArray | None
+        ) -> tuple[FloatArray, Iterator[NDArray[np.intp]]]:
+            study, heard = self._heard(others, mass, self.study(others, mass))
+            votes = soft_vote(others.votes_per_class(weights=study.classifier_weights))
+            return votes, (self._trial(study, shared_weights(total, heard)) for total in TOTALS)
+
+        seed = int(random_source(self.settings.random_state).randint(2**31 - 1))
+        return choose_total(table, weights, refine, seed)
+
+    def _trial(self, study: Studied, given: FloatArray) -> NDArray[np.intp]:
+        """Refined labels, and nothing else, at the given weights of the clusterings."""
+        if not given.any():
+            labels = leading_class(study.evidence.votes)
+        else:
+            found = self._fit(self._weighed(study, given), False, None, settled=ROUGHLY)
+            labels = leading_class(softmax(found.state.mean))
+        return labels if study.inverse is None else labels[study.inverse]
+
+    @staticmethod
+    def _weighed(study: Studied, given: FloatArray) -> Studied:
+        return replace(study, evidence=replace(study.evidence, evidence_weights=given))
+
+    def _fit(
+        self,
+        study: Studied,
+        verbose: bool,
+        callback: Callable[[Progress], bool | None] | None,
+        settled: float = SETTLED,
+    ) -> Learned:
+        """One EM run per start; the one that ends highest is kept.
+
+        Ends are compared by the bound of the answer itself, after the last
+        inference under frozen parameters.
+        """
+        evidence, settings = study.evidence, self.settings
+        rules, strengths, starts = self._starts(study)
+        row_weights = evidence.layout.per_row(evidence.evidence_weights)
+        best: Learned | None = None
+        stopped = False
+        with FitProgress(bool(verbose), settings.max_iter) as bar:
+
+            def observe(step: Progress) -> bool:
+                nonlocal stopped
+                bar.show(step)
+                stopped = callback is not None and bool(callback(step))
+                return stopped
+
+            for name, counts in starts.items():
+                fit = run_em(
+                    evidence,
+                    _first_parameters(evidence, rules, counts),
+                    rules,
+                    structured=self.structured,
+                    max_iter=settings.max_iter,
+                    tol=settings.tol,
+                    workers=self.workers,
+                    name=name,
+                    observe=observe,
+                )
+                state, value = infer(
+                    evidence,
+                    fit.parameters,
+                    structured=self.structured,
+                    workers=self.workers,
+                    settled=settled,
+                )
+                value += rules.log_prior(fit.parameters, row_weights)
+                # Starts that end in the same place differ by rounding: the first of them stays.
+                if best is None or value > best.bound + 1e-6 * abs(best.bound):
+                    best = Learned(study, strengths, fit, state, value)
+                if stopped:
+                    break
+        assert best is not None
+        return best
+
+    def _starts(self, study: Studied) -> tuple[Rules, FloatArray, dict[str, FloatArray]]:
+        """Rules of the M-step, strengths of the profile prior, and the cluster counts of each start.
+
+        Responsibilities live only as long as they are needed: they are as large
+        as the votes. Without votes every start is random, and the profile prior
+        is fitted to the first of them.
+        """
+        evidence, settings = study.evidence, self.settings
+        names = [settings.init] if isinstance(settings.init, str) else list(settings.init)
+        rng = random_source(settings.random_state)
+        starts: dict[str, FloatArray] = {}
+        anchor, strengths = study.counts, self._strengths(study.strengths)
+        voted = bool(evidence.votes.any())
+        for name in names if voted else ["random"]:
+            if name == "votes":
+                starts[name] = study.counts
+            elif name == "diffusion":
+                spread = diffused_responsibilities(evidence, vote_responsibilities(evidence.votes))
+                starts[name] = cluster_counts(evidence, spread, self.workers)
+            else:
+                for i in range(settings.n_init):
+                    draws = np.random.default_rng(rng.randint(2**31 - 1))
+                    drawn = random_responsibilities(evidence, draws)
+                    counts = cluster_counts(evidence, drawn, self.workers)
+                    if not voted and i == 0:
+                        found = learn_shrinkage(evidence, drawn, counts, study.unit, self.workers)
+                        anchor, strengths = counts, self._strengths(found.strengths)
+                    starts[f"random {i + 1}"] = counts
+        prior = np.zeros_like(anchor)
+        if settings.profile_prior is not None:
+            prior = shrinkage_counts(evidence, anchor, strengths)
+        rules = replace(self.priors(evidence.n_classes), profile_counts=prior)
+        return rules, strengths, starts
+
+    def _strengths(self, found: FloatArray) -> FloatArray:
+        """Strength of the profile prior per clustering: found by empirical Bayes, given, or none."""
+        prior = self.settings.profile_prior
+        return found if isinstance(prior, str) else np.full(len(found), 0.0 if prior is None else prior)
+
+
+def _first_parameters(evidence: Evidence, rules: Rules, counts: FloatArray) -> Parameters:
+    """Where EM begins: the profiles that some cluster counts imply."""
+    return Parameters(
+        class_mean=rules.class_mean.mean,
+        class_variance=_initial_variance(rules.class_variance, evidence.n_classes),
+        delta2=float(_initial_variance(rules.delta2, 1)[0]),
+        profiles=normalize_profiles(counts + rules.profile_counts, evidence.layout),
+    )
+
+
+def _initial_variance(rule: VarianceRule, size: int) -> FloatArray:
+    return np.ones(size) if rule.fixed is None else rule.fixed
