@@ -34,6 +34,7 @@ from bc3e.model.starts import (
 )
 from bc3e.model.trust import decided_share, information_shares
 from bc3e.progress import FitProgress
+from bc3e.reported import Reported
 from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
 from bc3e.selection import TOTALS, choose_total, shared_weights, significant
 from bc3e.settings import check_constructor, given_weights, mean_rule, random_source, variance_rule
@@ -41,7 +42,7 @@ from bc3e.streams import go_on
 from bc3e.summary import Summary
 
 
-class BC3E(ConsensusEstimator):
+class BC3E(Reported, ConsensusEstimator):
     """Refine class votes with clusterings of the same objects.
 
     Each object n has a class tendency y_n ~ Normal(mu, diag(sigma2)); its votes
@@ -537,14 +538,6 @@ class BC3E(ConsensusEstimator):
         """The fit in three tables: what was learned, the classes, the clusterings."""
         self._fitted_answer()
         return fit_summary(self)
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """What a notebook shows: the summary of a fitted model, else its parameters."""
-        if not self.__sklearn_is_fitted__():
-            bundle: dict[str, str] = super()._repr_mimebundle_(**options)
-            return bundle
-        summary = self.summary()
-        return {"text/plain": str(summary), "text/html": summary._repr_html_()}
 
 
 def _initial_variance(rule: VarianceRule, size: int) -> FloatArray:
