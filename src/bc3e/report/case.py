@@ -23,6 +23,8 @@ from bc3e.labels import LabelTable, soft_vote
 from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import FloatArray
 
+Codes = NDArray[np.signedinteger[Any]]
+
 
 @dataclass(frozen=True)
 class Case:
@@ -31,6 +33,8 @@ class Case:
     Attributes
     ----------
     table : LabelTable
+    votes, clusters : tuples of (N,) arrays
+        Strongest label of each object in each column, -1 where missing.
     rows : (P,) array
         An object of each pattern.
     inverse : (N,) array or None
@@ -51,6 +55,8 @@ class Case:
     """
 
     table: LabelTable
+    votes: tuple[Codes, ...]
+    clusters: tuple[Codes, ...]
     rows: NDArray[np.intp]
     inverse: NDArray[np.intp] | None
     counts: NDArray[np.intp]
@@ -85,6 +91,8 @@ def read_case(model: BC3E, votes: Any, clusters: Any) -> Case:
         counts = np.bincount(answer.inverse, minlength=patterns)
     case = Case(
         table=table,
+        votes=tuple(leading(column) for column in table.votes),
+        clusters=tuple(leading(column) for column in table.clusters),
         rows=rows,
         inverse=answer.inverse,
         counts=counts,
@@ -129,7 +137,7 @@ def _check_same(table: LabelTable, answer: Answer, n_objects: int) -> None:
                 raise InputError(argument, "not a label of the fit", remedy, place=place)
 
 
-def leading(column: Column) -> NDArray[np.signedinteger[Any]]:
+def leading(column: Column) -> Codes:
     """Strongest label of each object in a column, -1 where missing."""
     if isinstance(column, LabelColumn):
         return column.codes

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bc3e.intervals import interval_of_kinds, wilson
 from bc3e.model.evidence import FloatArray
-from bc3e.report.case import Case, leading
+from bc3e.report.case import Case
 from bc3e.report.plain import text
 from bc3e.rivals.truth import check_truth
 
@@ -33,8 +33,8 @@ def judged(case: Case, truth: Any) -> dict[str, Any]:
         "soft_vote": scores["soft_vote"] if voted else None,
         "gain": _gain(right["refined"], right["soft_vote"]) if voted else None,
         "classifiers": [
-            {"name": text(column.name), **_voted_share(leading(column), known)}
-            for column in case.table.votes
+            {"name": text(column.name), **_voted_share(codes, known)}
+            for column, codes in zip(case.table.votes, case.votes, strict=True)
         ],
         "reliability": {
             name: _reliability(case.expand(case.certainty[i])[seen], right[name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -242,7 +243,8 @@ def _entropy(case: Case) -> dict[str, Any]:
         ("after", case.entropy[1], np.ones_like(case.voted)),
     ):
         mass = np.where(seen, case.counts, 0)
-        counts = np.histogram(np.clip(values, 0.0, edges[-1]), bins=edges, weights=mass)[0]
+        which = np.clip(values * (BINS / edges[-1]), 0, BINS - 1).astype(np.intp)
+        counts = np.bincount(which, weights=mass, minlength=BINS)
         total = mass.sum()
         found[name] = (counts / total).tolist() if total else None
         found[f"mean_{name}"] = float(values @ mass / total) if total else None
@@ -254,9 +256,12 @@ def _missing(case: Case) -> dict[str, Any]:
     table = case.table
     rows: list[dict[str, Any]] = []
     placed = np.zeros(table.n_objects, dtype=bool)
-    for kind, columns in (("classifier", table.votes), ("clustering", table.clusters)):
-        for column in columns:
-            there = leading(column) >= 0
+    for kind, columns, codes in (
+        ("classifier", table.votes, case.votes),
+        ("clustering", table.clusters, case.clusters),
+    ):
+        for column, labels in zip(columns, codes, strict=True):
+            there = labels >= 0
             if kind == "clustering":
                 placed |= there
             count = int(table.n_objects - there.sum())
@@ -275,8 +280,8 @@ def _classifiers(case: Case, model: BC3E) -> list[dict[str, Any]]:
     """How much each classifier counts, and how often it agrees with the soft vote."""
     rows = []
     before = case.expand(case.before)
-    for column, weight in zip(case.table.votes[:LISTED], model.classifier_weights_, strict=False):
-        codes = leading(column)
+    columns = zip(case.table.votes, case.votes, model.classifier_weights_, strict=True)
+    for column, codes, weight in islice(columns, LISTED):
         voted = codes >= 0
         same = float((codes == before)[voted].mean()) if voted.any() else None
         rows.append({"name": text(column.name), "weight": float(weight), "like_soft_vote": same})
