@@ -43,8 +43,8 @@ format: $(READY) ## apply ruff's formatting and safe fixes
 	$(VENV)/bin/ruff format .
 
 docs: $(READY) ## the documentation as a site in site/, every link checked
-	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
-	@echo "site/index.html"
+	@# not --quiet: mkdocs then counts no warning, and strict means nothing
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 bench: $(READY) ## speed and memory, as ratios of things run side by side
 	$(PY) benchmarks/speed.py

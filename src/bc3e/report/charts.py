@@ -67,7 +67,7 @@ def trust(summary: dict[str, Any]) -> Chart | None:
     axes.barh(range(len(rows)), [row["trust"] for row in rows], height=0.55, color=AFTER)
     axes.set_xlim(0, max(0.05, 1.1 * max(row["trust"] for row in rows)))
     _percent(axes)
-    axes.set_xlabel("share in the information on the classes, as if alone")
+    axes.set_xlabel("share of the information, as if alone")
     title = "Trust in each clustering"
     note = _drawn(len(rows), summary["n_clusterings"], "most trusted clusterings")
     alt = "; ".join(f"{row['name']} {row['trust']:.1%}" for row in rows)
