@@ -30,7 +30,8 @@ def main() -> None:
             tab.set_content(page)
             path = IMAGES / f"report-{scheme}.png"
             tab.screenshot(path=path)
-            Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(
+            picture = Image.open(path).convert("RGB")
+            picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
                 path, optimize=True
             )
         browser.close()
