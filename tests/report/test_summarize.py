@@ -150,6 +150,20 @@ def test_without_votes_and_without_clusters() -> None:
     )
 
 
+def test_without_the_labels_of_the_fit(planted: Any) -> None:
+    """What the model knows by itself: shares, but no objects and no counts."""
+    model, *_, found = planted
+    alone = summarize(model)
+    assert alone["changed"]["objects"] is None
+    assert alone["changed"]["share"] == pytest.approx(found["changed"]["share"], abs=2 / 800)
+    assert alone["trust"]["overall"] == found["trust"]["overall"]
+    assert alone["changed_most"] == []
+    assert alone["missing"] is None
+    page = render(json.loads(json.dumps(alone, allow_nan=False)))
+    assert f"The clusterings changed {alone['changed']['share']:.1%} of 800 labels" in page
+    assert "model.report(votes, clusters)" in page
+
+
 def test_labels_of_another_fit_are_refused(planted: Any) -> None:
     model, votes, clusters, truth, _ = planted
     with pytest.raises(bc3e.InputError, match="700 objects, but the fit had 800"):

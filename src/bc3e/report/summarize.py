@@ -146,9 +146,9 @@ def _of_objects(
 def _changed(model: BC3E, case: Case | None) -> dict[str, Any]:
     """Labels that differ from those of the soft vote, and objects that had no vote."""
     total = model._sizes[0]
-    if case is None:
+    if case is None:  # the model knows the share alone, by the weights of the fit
         share = model._shares[2] if model.classifier_names_ else 0.0
-        return {"objects": round(share * total), "share": share, "without_votes": None}
+        return {"objects": None, "share": share, "without_votes": None}
     count = int(case.counts[case.changed].sum())
     silent = int(case.counts[~case.voted].sum())
     return {"objects": count, "share": count / total, "without_votes": silent}

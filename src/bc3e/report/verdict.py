@@ -18,14 +18,16 @@ def verdict(summary: dict[str, Any]) -> dict[str, str]:
 
 
 def _changes(summary: dict[str, Any]) -> str:
-    changed, total = summary["changed"]["objects"], summary["n_objects"]
+    changed, share = summary["changed"]["objects"], summary["changed"]["share"]
+    total = summary["n_objects"]
     if not summary["n_clusterings"]:
         return "There were no clusterings: the labels are those of the soft vote."
     if not any(row["weight"] > 0 for row in summary["trust"]["clusterings"]):
         return "No clustering predicted the votes well enough: the labels are those of the soft vote."
-    if changed == 0:
+    if share == 0:
         return f"The clusterings side with the soft vote: none of {total:,} labels changed."
-    share = summary["changed"]["share"]
+    if changed is None:
+        return f"The clusterings changed {share:.1%} of {total:,} labels of the soft vote."
     return f"The clusterings changed {changed:,} of {total:,} labels of the soft vote ({share:.1%})."
 
 
@@ -67,9 +69,10 @@ def _without_votes(summary: dict[str, Any]) -> str:
 
 
 def _caution(summary: dict[str, Any]) -> str:
-    if summary["changed"]["objects"] == 0:
+    if summary["changed"]["share"] == 0:
         return ""
-    return "Without true labels nobody can say whether a change is right: look at some of them below."
+    caution = "Without true labels nobody can say whether a change is right"
+    return f"{caution}: look at some of them below." if summary["has_labels"] else f"{caution}."
 
 
 def _known(summary: dict[str, Any]) -> str:
