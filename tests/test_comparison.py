@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import bc3e
-from bc3e.comparison import METHODS, paired_interval
+from bc3e.comparison import METHODS
+from bc3e.intervals import paired_interval
 from bc3e.rivals import BGCM, C3E, SoftVote
 from tests.generation import planted_table
 

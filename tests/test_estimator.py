@@ -399,7 +399,7 @@ def test_summary_reads_well_and_escapes(table: Any) -> None:
     assert "y [z]" in text
     assert "&lt;b&gt;x&lt;/b&gt;" in page
     assert "<b>x" not in page
-    assert model._repr_mimebundle_()["text/html"] == page
+    assert model._repr_mimebundle_()["text/plain"] == text
     assert "sk-" in bc3e.BC3E()._repr_mimebundle_()["text/html"]  # not fitted: scikit-learn's view
 
 

@@ -24,11 +24,12 @@ from bc3e.estimator import BC3E
 from bc3e.features import as_features, is_frame, is_text, take_rows
 from bc3e.model.evidence import FloatArray
 from bc3e.probes import Probes, halves, train
+from bc3e.reported import Reported
 from bc3e.settings import random_source, share
 from bc3e.summary import Summary
 
 
-class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class ConsensusClassifier(Reported, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classifiers that go on working when the data has moved.
 
     ``adapt(X_target)`` asks the classifiers, clusters the target, and refines
@@ -403,7 +404,7 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
             if consensus.n_jobs is None:  # like k-means, on all cores: the result is the same
                 consensus.set_params(n_jobs=-1)
             self.consensus_ = consensus.fit(votes, self._named(clusters))
-        self._clusters = clusters
+        self._clusters, self._target_votes = clusters, votes
         self.timings_ = {
             "clusterings": middle - begin,
             "consensus": time.perf_counter() - middle,
@@ -425,6 +426,10 @@ class ConsensusClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[mi
             name: np.where(np.isin(column, values), column, -1)
             for name, column, values in zip(names, clusters.T, known, strict=True)
         }
+
+    def _last_labels(self) -> tuple[dict[str, FloatArray], dict[str, NDArray[np.intp]]]:
+        """Votes and clusters of the last target, as the refinement got them."""
+        return self._target_votes, self._named(self._clusters)
 
     def _place(self, X: Any) -> tuple[Any, dict[str, FloatArray], dict[str, NDArray[np.intp]]]:
         self._check_adapted()

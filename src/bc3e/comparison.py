@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from bc3e.columns import Column, LabelColumn
 from bc3e.errors import InputError, InputTypeError
+from bc3e.intervals import paired_interval
 from bc3e.labels import LabelTable, check_sample_weight
 from bc3e.model.evidence import FloatArray
 from bc3e.rivals.c3e import C3E
@@ -276,25 +277,6 @@ class _Judge:
         )
         gain = float(np.average(difference, weights=weights)) if weights.any() else float("nan")
         return replace(row, gain=gain, gain_low=low, gain_high=high)
-
-
-def paired_interval(
-    difference: FloatArray, weights: FloatArray, n_bootstrap: int, rng: np.random.RandomState
-) -> tuple[float, float]:
-    """95% percentile interval of a weighted mean difference, resampling objects.
-
-    Objects with equal difference and weight are interchangeable, so a resample is
-    a multinomial draw of how often each kind occurs: no object is visited.
-    """
-    kinds, counts = np.unique(np.stack([difference, weights]), axis=1, return_counts=True)
-    means = np.empty(n_bootstrap)
-    shares = counts / counts.sum()
-    for i in range(n_bootstrap):
-        drawn = rng.multinomial(counts.sum(), shares) * kinds[1]
-        total = drawn.sum()
-        means[i] = drawn @ kinds[0] / total if total > 0 else 0.0
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _measure(row: MethodScore, fit: Callable[[], Any], judge: _Judge) -> MethodScore:

@@ -244,7 +244,7 @@ def build_report(
         _before=before[changed],
         _after=after[changed],
         _confidence=refined[changed, after[changed]],
-        _sided=_sided(clusters[changed], profiles, before[changed], after[changed]),
+        _sided=sided_with(clusters[changed], profiles, before[changed], after[changed]),
     )
 
 
@@ -261,12 +261,16 @@ def _agreement(
     return found
 
 
-def _sided(
+def sided_with(
     clusters: NDArray[np.intp],
     profiles: Sequence[FloatArray],
     before: NDArray[np.intp],
     after: NDArray[np.intp],
 ) -> NDArray[np.bool_]:
+    """Whether each object's cluster is more typical of the class after than of the one before, (n, r2).
+
+    `clusters` are columns of the (k, k_m) `profiles`, -1 where missing.
+    """
     sided = np.zeros(clusters.shape, dtype=bool)
     for m, profile in enumerate(profiles):
         label = clusters[:, m]

@@ -18,13 +18,14 @@ from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import InverseGamma, Normal
 from bc3e.model.schedule import Fit, Progress, infer
 from bc3e.model.trust import decided_share, information_shares
+from bc3e.reported import Reported
 from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
 from bc3e.settings import check_constructor
 from bc3e.streams import go_on
 from bc3e.summary import Summary
 
 
-class BC3E(ConsensusEstimator):
+class BC3E(Reported, ConsensusEstimator):
     """Refine class votes with clusterings of the same objects.
 
     Each object n has a class tendency y_n ~ Normal(mu, diag(sigma2)); its votes
@@ -330,11 +331,3 @@ class BC3E(ConsensusEstimator):
         """The fit in three tables: what was learned, the classes, the clusterings."""
         self._fitted_answer()
         return fit_summary(self)
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """What a notebook shows: the summary of a fitted model, else its parameters."""
-        if not self.__sklearn_is_fitted__():
-            bundle: dict[str, str] = super()._repr_mimebundle_(**options)
-            return bundle
-        summary = self.summary()
-        return {"text/plain": str(summary), "text/html": summary._repr_html_()}
