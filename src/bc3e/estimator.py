@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from bc3e.agreement import agreement_rate, classifier_weights, leading_class
+from bc3e.agreement import (
+    agreement_rate,
+    classifier_weights,
+    kept_labels,
+    leading_class,
+    times_chosen,
+)
 from bc3e.consensus import Answer, ConsensusEstimator
 from bc3e.labels import LabelTable, soft_vote
 from bc3e.model.calibration import BLOCK, blended, exponent_for, mean_confidence, softmax, tempered
@@ -35,7 +41,7 @@ from bc3e.model.starts import (
 from bc3e.model.trust import decided_share, information_shares
 from bc3e.progress import FitProgress
 from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
-from bc3e.selection import TOTALS, choose_total, shared_weights, significant
+from bc3e.selection import CAUTIOUS, TOTALS, choose_total, shared_weights, significant
 from bc3e.settings import check_constructor, given_weights, mean_rule, random_source, variance_rule
 from bc3e.streams import go_on
 from bc3e.summary import Summary
@@ -269,10 +275,18 @@ class BC3E(ConsensusEstimator):
         rows = table.representatives(inverse, len(shares))
         for first in range(0, len(rows), BLOCK):  # a block at a time: no copy of the whole table
             block = slice(first, first + BLOCK)
-            labels = leading_class(shares[block])
+            given, labels = table.votes_per_class(rows[block]), leading_class(shares[block])
+            kept = self._kept(table, rows[block], shares[block])
             refined = tempered(shares[block], self.answer_exponent_)
-            shares[block] = blended(table.votes_per_class(rows[block]), refined, labels)
+            shares[block] = np.where(kept[:, None], soft_vote(given), blended(given, refined, labels))
         return shares
+
+    def _kept(self, table: LabelTable, rows: NDArray[np.intp], refined: FloatArray) -> NDArray[np.bool_]:
+        """Which rows keep the label of their votes against the refined shares or tendencies."""
+        if not self._guarded:
+            return np.zeros(len(rows), dtype=np.bool_)
+        counts, votes = times_chosen(table.take(rows)), table.votes_per_class(rows)
+        return kept_labels(counts, votes, leading_class(refined))
 
     def _consensus(
         self, table: LabelTable, weights: FloatArray | None, total: float | None = None
@@ -282,7 +296,7 @@ class BC3E(ConsensusEstimator):
         self._schema = table.schema
         self._structured = self.posterior == "structured"
         self._vote_weight = self.vote_weight
-        self._keep(table.n_objects, evidence, fit, state, bound)
+        self._keep(table, inverse, evidence, fit, state, bound)
         mass, voted = evidence.weights, bool(evidence.votes.any())
         del evidence  # as large as the posterior, and done with
         self.answer_exponent_ = 1.0
@@ -298,8 +312,11 @@ class BC3E(ConsensusEstimator):
         priors = self._priors(len(table.classes))
         given = given_weights(self.evidence_weight, len(table.clusters))
         calibrated = self.vote_calibration is not None
-        counted = classifier_weights(table, weights) if calibrated else np.ones(len(table.votes))
+        alike = np.ones(len(table.votes))
+        weighed = calibrated and (given is not None or (total or 0.0) > CAUTIOUS)
+        counted = classifier_weights(table, weights) if weighed else alike
         evidence, inverse, confidence = self._evidence(table, weights, counted)
+        self._guarded = False
         unit = float(evidence.weights.sum()) / table.n_objects
         strengths = np.zeros(len(table.clusters))
         if given is None or self.profile_prior == "marginal":
@@ -311,22 +328,35 @@ class BC3E(ConsensusEstimator):
                 heard, total = np.ones_like(heard), TOTALS[-1]
             elif not heard.any():  # then the answer is the soft vote, every vote counting alike
                 total = 0.0
-                del evidence
-                evidence, inverse, confidence = self._evidence(table, weights, np.ones(len(table.votes)))
+                if weighed:
+                    del evidence
+                    evidence, inverse, confidence = self._evidence(table, weights, alike)
             elif total is None:
                 total = self._advised_total(table, weights)
+                if total > CAUTIOUS and calibrated:  # now the classifiers are weighed too
+                    del evidence
+                    return self._learn(table, weights, total)
+            self._guarded = calibrated and 0.0 < total <= CAUTIOUS
             given = shared_weights(total, heard)
         evidence = replace(evidence, evidence_weights=given)
         rules, starts = self._prepare(evidence, priors, strengths, unit, workers)
         return evidence, inverse, confidence, *self._best_fit(evidence, rules, starts, workers)
 
-    def _keep(self, n_objects: int, evidence: Evidence, fit: Fit, state: State, bound: float) -> None:
+    def _keep(
+        self,
+        table: LabelTable,
+        inverse: NDArray[np.intp] | None,
+        evidence: Evidence,
+        fit: Fit,
+        state: State,
+        bound: float,
+    ) -> None:
         """Remember what a fit has learned."""
         self._learned = fit.parameters
         self.evidence_weights_ = evidence.evidence_weights
         self._state = state
         self._profiles = evidence.layout.split(fit.parameters.profiles)
-        self._sizes = (n_objects, evidence.n_patterns)
+        self._sizes = (table.n_objects, evidence.n_patterns)
         self.delta2_ = fit.parameters.delta2
         self.lower_bounds_ = np.array(fit.lower_bounds)
         self.delta2_path_ = np.array(fit.delta2_path)
@@ -334,7 +364,16 @@ class BC3E(ConsensusEstimator):
         self.n_iter_ = len(fit.lower_bounds)
         self.converged_ = fit.converged
         self.start_ = fit.start
-        self.trust_ = decided_share(evidence, state)
+        kept = None
+        if self._guarded:
+            rows = table.representatives(inverse, evidence.n_patterns)
+            kept = np.concatenate(
+                [
+                    self._kept(table, rows[block], softmax(state.mean[block]))
+                    for block in (slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK))
+                ]
+            )
+        self.trust_ = decided_share(evidence, state, kept)
         self.clusterer_trust_ = information_shares(evidence, fit.parameters, state, self._workers())
 
     def _answer_for(
@@ -439,15 +478,12 @@ class BC3E(ConsensusEstimator):
     def _advised_total(self, table: LabelTable, weights: FloatArray | None) -> float:
         """Evidence of all clusterings together, by the word of hidden classifiers."""
 
-        def refine(
-            others: LabelTable, mass: FloatArray | None, total: float
-        ) -> tuple[FloatArray, NDArray[np.intp]]:
+        def refine(others: LabelTable, mass: FloatArray | None, total: float) -> NDArray[np.intp]:
             trial = clone(self).set_params(verbose=False, callback=None)
             trial._settled = ROUGHLY  # only its labels are looked at
             _, inverse, _, _, state, _ = trial._learn(others, mass, total)
             labels = leading_class(softmax(state.mean))
-            refined = labels if inverse is None else labels[inverse]
-            return soft_vote(others.votes_per_class(weights=trial.classifier_weights_)), refined
+            return labels if inverse is None else labels[inverse]
 
         seed = int(random_source(self.random_state).randint(2**31 - 1))
         return choose_total(table, weights, refine, seed)
