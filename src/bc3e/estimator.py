@@ -75,15 +75,16 @@ class BC3E(ConsensusEstimator):
     vote_weight : float or None
         The votes of an object count as this many in all; None counts each as one.
     vote_calibration : {"agreement", None}
-        Weigh each classifier by its agreement with the others, make the votes as
-        confident as any two classifiers agree, an estimate of how often they are
-        right, and answer with a mean of the votes as given and the refined
-        shares. None takes the votes as they are and answers softmax(E[y]).
+        Make the votes as confident as any two classifiers agree, an estimate of
+        how often they are right, and answer with a mean of the votes as given and
+        the refined shares. Where the clusterings count more than a quarter of a
+        label, each classifier is weighed by its agreement with the others.
+        None takes the votes as they are and answers softmax(E[y]).
     evidence_weight : "auto", float or (r2,) array
         How much a label of each clustering counts. "auto" ignores clusterings
         that do not predict the votes significantly and lets the others share
-        0.25 labels in all, or 0.5, 1 or 3 if hidden classifiers support that
-        (:mod:`bc3e.selection`).
+        0.25 labels in all, moving no label against most of the classifiers, or 1
+        or 3 labels if hidden classifiers support that (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
         frequencies whose strength is learned per clustering ("marginal"),
