@@ -335,7 +335,7 @@ class BC3E(ConsensusEstimator):
             elif total is None:
                 total = self._advised_total(table, weights)
                 if total > CAUTIOUS and calibrated:  # now the classifiers are weighed too
-                    del evidence
+                    del evidence, inverse
                     return self._learn(table, weights, total)
             self._guarded = calibrated and 0.0 < total <= CAUTIOUS
             given = shared_weights(total, heard)
