@@ -14,11 +14,15 @@ from bc3e.agreement import (
     agreement_rate,
     classifier_weights,
     independent_witnesses,
+    kept_labels,
     leading_class,
+    outvoted,
+    times_chosen,
     winners,
 )
 from bc3e.labels import LabelTable, soft_vote
 from bc3e.model.calibration import CERTAIN, EXPONENTS, GIVEN, blended, exponent_for, tempered
+from bc3e.model.schedule import run_em
 from bc3e.selection import choose_total, shared_weights, significant, support
 from tests.generation import planted_table
 
@@ -78,7 +82,7 @@ def test_a_single_classifier_is_refined_with_caution() -> None:
 
 
 def test_clusterings_without_a_witness_still_settle_what_is_nearly_open() -> None:
-    """Two classifiers, one of them asleep: nobody supports anything, and little is changed."""
+    """A single classifier: nobody supports anything, and little is changed."""
     votes, clusters, truth = planted_table(7, n=1000, r1=1, k=2, vote_noise=0.3)
     soft = np.where(votes == 1, 0.52, 0.48)
     column = np.stack([1.0 - soft[:, 0], soft[:, 0]], axis=1)
@@ -102,11 +106,10 @@ def test_the_choice_on_a_sample_is_that_on_the_whole(monkeypatch: pytest.MonkeyP
 def moved_to(label: int, total: float) -> Any:
     """A refinement that moves the first forty of a hundred objects, at one total only."""
 
-    def refine(others: LabelTable, weights: Any) -> Any:
-        votes = others.soft_vote()
-        old = votes.argmax(axis=1)
+    def refine(others: LabelTable, weights: Any, totals: Any) -> Any:
+        old = others.soft_vote().argmax(axis=1)
         moved = np.where(np.arange(100) < 40, label, old)
-        return votes, [moved if asked == total else old for asked in selection.TOTALS]
+        return [moved if asked == total else old for asked in totals]
 
     return refine
 
@@ -117,16 +120,25 @@ def hundred(first: list[int], rest: int = 0) -> LabelTable:
 
 
 def test_the_total_that_hidden_classifiers_side_with_is_chosen() -> None:
-    """Of seven classifiers four are hidden in turn: those that stand out, and they say class 1."""
-    table = hundred([0, 0, 0, 0, 1, 1, 1])
-    assert choose_total(table, None, moved_to(1, 1.0), seed=0) == 1.0
-    assert choose_total(table, None, moved_to(1, 3.0), seed=0) == 3.0
-    # All to class 0 is what only a minority of the hidden classifiers says.
-    silent = hundred([0, 1, 1, 1, 1])
-    assert choose_total(silent, None, moved_to(0, 1.0), seed=0) == selection.CAUTIOUS
+    """Each of three classifiers in turn is alone with class 1, and a refinement sees that without it."""
+    turns = np.eye(3, dtype=np.int64)[np.arange(60) % 3]
+    table = LabelTable.read(np.concatenate([turns, np.zeros((40, 3), np.int64)]), None, classes=[0, 1])
+
+    def finds(others: LabelTable, first: int) -> Any:
+        """Moves what the others agree on, from a place in the table on."""
+        agreed = np.all([column.codes == 0 for column in others.votes], axis=0)  # type: ignore[union-attr]
+        return (agreed & (np.arange(100) >= first) & (np.arange(100) < first + 60)).astype(np.intp)
+
+    def right_at(total: float | None) -> Any:
+        return lambda others, _, totals: [finds(others, 0 if t == total else 40) for t in totals]
+
+    for right in (1.0, 3.0):
+        assert choose_total(table, None, right_at(right), 0) == right
+    # The last forty are of class 0 to all: whoever is hidden contradicts.
+    assert choose_total(table, None, right_at(None), 0) == selection.CAUTIOUS
 
 
-def test_breaking_ties_is_no_reason_to_change_settled_labels() -> None:
+def test_breaking_ties_is_no_reason_to_overturn_majorities() -> None:
     """Hidden in turn, each of three leaves two that contradict each other, or agree."""
     table = hundred([0, 1, 1])
     refined = moved_to(1, 1.0)
@@ -134,13 +146,85 @@ def test_breaking_ties_is_no_reason_to_change_settled_labels() -> None:
     assert choose_total(table, None, refined, seed=0) == selection.CAUTIOUS
 
 
-def test_support_needs_a_lead_with_and_without_ties() -> None:
-    clear = np.array([[60.0, 0.0], [20.0, 0.0]])
+def sides(*witnesses: tuple[float, float, float, float]) -> Any:
+    """Per witness: new and old where a majority is overturned, new and old elsewhere."""
+    return np.array([[[a, c], [b, d]] for a, b, c, d in witnesses])
+
+
+def test_support_needs_a_lead_where_majorities_are_overturned() -> None:
+    clear = sides((30, 10, 0, 0), (30, 10, 0, 0))
     assert support(clear) == pytest.approx(40 - 8 - 9)
-    assert support(np.array([[60.0, 500.0], [20.0, 0.0]])) == support(clear)  # ties do not carry
-    assert support(np.array([[60.0, 0.0], [20.0, 500.0]])) < 0  # but refute
-    assert support(np.zeros((2, 2))) < 0
-    assert support(np.array([[54.0, 0.0], [46.0, 0.0]])) < 0
+    easy = sides((30, 10, 250, 0), (30, 10, 250, 0))
+    assert support(easy) == support(clear)  # the easy changes do not carry
+    assert support(sides((30, 10, 0, 250), (30, 10, 0, 250))) < 0  # but refute
+    assert support(sides((0, 0, 250, 0), (0, 0, 250, 0))) < 0
+    assert support(np.zeros((2, 2, 2))) < 0
+    assert support(sides((27, 23, 0, 0), (27, 23, 0, 0))) < 0
+
+
+def test_support_does_not_hang_on_one_witness() -> None:
+    lone = (300, 5, 40, 40)
+    assert support(sides(lone, (0, 3, 20, 20), (0, 0, 0, 0))) < 0
+    assert support(sides(lone, (1, 1, 20, 20))) < 0
+    assert support(sides(lone, (2, 1, 20, 20))) > 0
+    assert support(sides(lone, (0, 0, 20, 20))) > 0  # who says nothing does not object
+
+
+def test_who_is_outvoted_keeps_its_label_unless_witnesses_support_the_change() -> None:
+    counts = np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
+    votes = np.array([[1.6, 1.4], [1.1, 0.9], [1.6, 1.4], [0.6, 0.4], [0.0, 0.0]])
+    after = np.ones(5, dtype=np.intp)
+    assert outvoted(counts, votes, after).tolist() == [True, False, False, True, False]
+    # one vote is no majority; rounding in sums over sites is no vote
+    assert kept_labels(counts + 1e-7, votes, after).tolist() == [True, False, False, False, False]
+    assert not kept_labels(counts, votes, np.zeros(5, dtype=np.intp)).any()
+
+
+def open_questions(seed: int) -> tuple[list[Any], Any, Any]:
+    """Three classifiers that are nearly undecided on a third of the objects, and good clusterings."""
+    hard, clusters, truth = planted_table(seed, n=900, k=2, r1=3, r2=4, vote_noise=0.5)
+    votes = [np.where(column == 1, 0.502, 0.498) for column in hard.T]
+    votes = [np.where(np.arange(900) % 3 == 0, soft, truth) for soft in votes]
+    return [np.stack([1.0 - soft, soft], axis=1) for soft in votes], clusters, truth
+
+
+def test_without_witnesses_no_label_moves_against_a_majority(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes, clusters, _ = open_questions(0)
+    monkeypatch.setattr(selection, "TOTALS", (3.0,))
+    monkeypatch.setattr(selection, "support", lambda sides: -1.0)
+    model = bc3e.BC3E(random_state=0).fit(votes, clusters)
+    assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
+    table = LabelTable.read(votes, None)
+    counts, before = times_chosen(table), table.soft_vote().argmax(axis=1)
+    rows = np.arange(len(before))
+    assert (counts[rows, model.labels_] >= counts[rows, before]).all()
+    free = bc3e.BC3E(evidence_weight=selection.CAUTIOUS / 4).fit(votes, clusters)
+    moved = counts[rows, free.labels_] < counts[rows, before]
+    assert moved.any()
+    assert np.allclose(model.probabilities_[moved], table.soft_vote()[moved])
+    assert model.trust_ == pytest.approx(np.mean(model.labels_ != before), abs=1e-9)
+    assert np.abs(model.predict_proba(votes, clusters) - model.probabilities_).max() < 1e-6
+
+
+def test_classifiers_are_weighed_only_with_witnesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes, clusters, _ = planted_table(9, n=600, r1=4)
+    votes[:, 3] = np.random.default_rng(0).integers(3, size=600)
+    assert bc3e.BC3E(random_state=0).fit(votes, clusters).classifier_weights_[3] < 0.3
+    monkeypatch.setattr(selection, "support", lambda sides: -1.0)
+    assert (bc3e.BC3E(random_state=0).fit(votes, clusters).classifier_weights_ == 1.0).all()
+
+
+def test_a_choice_costs_at_most_fifteen_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+
+    def counting(*given: Any, **more: Any) -> Any:
+        fits.append(more["name"])
+        return run_em(*given, **more)
+
+    monkeypatch.setattr("bc3e.learning.run_em", counting)
+    votes, clusters, _ = planted_table(2, n=300, r1=9)
+    bc3e.BC3E(random_state=0).fit(votes, clusters)
+    assert 1 < len(fits) <= 15
 
 
 def test_more_clusterings_must_be_more_significant() -> None:

@@ -15,7 +15,7 @@ from bc3e.labels import LabelTable, soft_vote
 from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import FloatArray
 
-WITNESSES = 4  # classifiers that are hidden in turn
+WITNESSES = 6  # classifiers that are hidden in turn
 LEAST_WEIGHT = 0.02  # of a classifier that agrees with the others by chance or less
 DIGITS = 9  # votes that differ by less are equal: sums in another order must not decide
 
@@ -29,6 +29,45 @@ def winners(table: LabelTable) -> NDArray[np.intp]:
         else:
             chosen[:, column] = np.where(vote.scores.any(axis=1), vote.scores.argmax(axis=1), -1)
     return chosen
+
+
+def times_chosen(table: LabelTable) -> FloatArray:
+    """How many classifiers choose each class, (N, k)."""
+    chosen = winners(table)
+    counts = np.zeros((table.n_objects, len(table.classes)))
+    for choice in chosen.T:
+        voted = np.flatnonzero(choice >= 0)
+        counts[voted, choice[voted]] += 1.0
+    return counts
+
+
+def outvoted(counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Objects whose refined label fewer classifiers choose than the label of the votes, (N,).
+
+    Parameters
+    ----------
+    counts : (N, k) array
+        How many classifiers choose each class.
+    votes : (N, k) array
+        Summed votes.
+    refined : (N,) array
+        Refined labels.
+    """
+    rows = np.arange(len(counts))
+    fewer: NDArray[np.bool_] = counts[rows, refined] < counts[rows, leading_class(soft_vote(votes))]
+    return fewer
+
+
+def kept_labels(counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Objects that keep the label of their votes: it takes a majority to move a label, (N,).
+
+    An object with a single vote has no majority to be asked.
+    """
+    # Sums over sites come back with rounding: half a vote is none.
+    several = counts.sum(axis=1) > 1.5
+    rounded = np.round(counts)
+    kept: NDArray[np.bool_] = several & outvoted(rounded, votes, refined)
+    return kept
 
 
 def leading_class(shares: FloatArray) -> NDArray[np.intp]:

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import leading_class
+from bc3e.agreement import kept_labels, leading_class, times_chosen
 from bc3e.consensus import Answer, ConsensusEstimator
-from bc3e.labels import LabelTable
+from bc3e.labels import LabelTable, soft_vote
 from bc3e.learning import Learner
 from bc3e.model.calibration import BLOCK, blended, exponent_for, softmax, tempered
 from bc3e.model.evidence import Evidence, FloatArray
@@ -53,15 +53,16 @@ class BC3E(Reported, ConsensusEstimator):
     vote_weight : float or None
         The votes of an object count as this many in all; None counts each as one.
     vote_calibration : {"agreement", None}
-        Weigh each classifier by its agreement with the others, make the votes as
-        confident as any two classifiers agree, an estimate of how often they are
-        right, and answer with a mean of the votes as given and the refined
-        shares. None takes the votes as they are and answers softmax(E[y]).
+        Make the votes as confident as any two classifiers agree, an estimate of
+        how often they are right, and answer with a mean of the votes as given and
+        the refined shares. Where the clusterings count more than a quarter of a
+        label, each classifier is weighed by its agreement with the others.
+        None takes the votes as they are and answers softmax(E[y]).
     evidence_weight : "auto", float or (r2,) array
         How much a label of each clustering counts. "auto" ignores clusterings
         that do not predict the votes significantly and lets the others share
-        0.25 labels in all, or 0.5, 1 or 3 if hidden classifiers support that
-        (:mod:`bc3e.selection`).
+        0.25 labels in all, moving no label against most of the classifiers, or 1
+        or 3 labels if hidden classifiers support that (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
         frequencies whose strength is learned per clustering ("marginal"),
@@ -251,10 +252,18 @@ class BC3E(Reported, ConsensusEstimator):
         rows = table.representatives(inverse, len(shares))
         for first in range(0, len(rows), BLOCK):  # a block at a time: no copy of the whole table
             block = slice(first, first + BLOCK)
-            labels = leading_class(shares[block])
+            given, labels = table.votes_per_class(rows[block]), leading_class(shares[block])
+            kept = self._kept(table, rows[block], shares[block])
             refined = tempered(shares[block], self.answer_exponent_)
-            shares[block] = blended(table.votes_per_class(rows[block]), refined, labels)
+            shares[block] = np.where(kept[:, None], soft_vote(given), blended(given, refined, labels))
         return shares
+
+    def _kept(self, table: LabelTable, rows: NDArray[np.intp], refined: FloatArray) -> NDArray[np.bool_]:
+        """Which rows keep the label of their votes against the refined shares or tendencies."""
+        if not self._guarded:
+            return np.zeros(len(rows), dtype=np.bool_)
+        counts, votes = times_chosen(table.take(rows)), table.votes_per_class(rows)
+        return kept_labels(counts, votes, leading_class(refined))
 
     def _consensus(self, table: LabelTable, weights: FloatArray | None) -> Answer:
         found = Learner(self).learn(table, weights)
@@ -265,7 +274,8 @@ class BC3E(Reported, ConsensusEstimator):
         self.classifier_weights_ = study.classifier_weights
         self.vote_exponent_ = study.vote_exponent
         self.profile_strengths_ = found.profile_strengths
-        self._keep(table.n_objects, study.evidence, found.fit, state, found.bound)
+        self._guarded = found.guarded
+        self._keep(table, study.inverse, study.evidence, found.fit, state, found.bound)
         inverse, confidence = study.inverse, study.confidence
         mass, voted = study.evidence.weights, bool(study.evidence.votes.any())
         del found, study  # the evidence is as large as the posterior, and done with
@@ -274,13 +284,21 @@ class BC3E(Reported, ConsensusEstimator):
             self.answer_exponent_ = exponent_for(softmax(state.mean), mass, confidence, self._workers())
         return self._answer_for(table, inverse, state, mass)
 
-    def _keep(self, n_objects: int, evidence: Evidence, fit: Fit, state: State, bound: float) -> None:
+    def _keep(
+        self,
+        table: LabelTable,
+        inverse: NDArray[np.intp] | None,
+        evidence: Evidence,
+        fit: Fit,
+        state: State,
+        bound: float,
+    ) -> None:
         """Remember what a fit has learned."""
         self._learned = fit.parameters
         self.evidence_weights_ = evidence.evidence_weights
         self._state = state
         self._profiles = evidence.layout.split(fit.parameters.profiles)
-        self._sizes = (n_objects, evidence.n_patterns)
+        self._sizes = (table.n_objects, evidence.n_patterns)
         self.delta2_ = fit.parameters.delta2
         self.lower_bounds_ = np.array(fit.lower_bounds)
         self.delta2_path_ = np.array(fit.delta2_path)
@@ -288,7 +306,16 @@ class BC3E(Reported, ConsensusEstimator):
         self.n_iter_ = len(fit.lower_bounds)
         self.converged_ = fit.converged
         self.start_ = fit.start
-        self.trust_ = decided_share(evidence, state)
+        kept = None
+        if self._guarded:
+            rows = table.representatives(inverse, evidence.n_patterns)
+            kept = np.concatenate(
+                [
+                    self._kept(table, rows[block], softmax(state.mean[block]))
+                    for block in (slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK))
+                ]
+            )
+        self.trust_ = decided_share(evidence, state, kept)
         self.clusterer_trust_ = information_shares(evidence, fit.parameters, state, self._workers())
 
     def _answer_for(

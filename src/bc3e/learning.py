@@ -30,7 +30,7 @@ from bc3e.model.starts import (
     vote_responsibilities,
 )
 from bc3e.progress import FitProgress
-from bc3e.selection import TOTALS, choose_total, shared_weights, significant
+from bc3e.selection import CAUTIOUS, TOTALS, choose_total, shared_weights, significant
 from bc3e.settings import given_weights, mean_rule, random_source, variance_rule
 
 
@@ -73,8 +73,10 @@ class Studied:
     vote_exponent : float
     counts : (n_rows, k) array
         Votes in each cluster: where the profiles start.
-    strengths, significance : (r2,) arrays
-        What :func:`bc3e.model.shrinkage.learn_shrinkage` found, zero if it was not asked.
+    strengths : (r2,) array
+        Strength of the profile prior of each clustering, 0 if it was not asked for.
+    heard : (r2,) array
+        Which clusterings predict the votes significantly.
     """
 
     evidence: Evidence
@@ -85,18 +87,22 @@ class Studied:
     vote_exponent: float
     counts: FloatArray
     strengths: FloatArray
-    significance: FloatArray
+    heard: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A fit: the study it rests on, with weighed clusterings, and what EM made of it."""
+    """A fit: the study it rests on, with weighed clusterings, and what EM made of it.
+
+    If it is `guarded`, no label shall be moved against most of the classifiers.
+    """
 
     study: Studied
     profile_strengths: FloatArray
     fit: Fit
     state: State
     bound: float
+    guarded: bool = False
 
 
 class Learner:
@@ -108,29 +114,53 @@ class Learner:
         self.workers = Workers(settings.n_jobs)
 
     def learn(self, table: LabelTable, weights: FloatArray | None) -> Learned:
-        """Fit a table; the clusterings get the weights of the settings, or those that hold up."""
+        """Fit a table; the clusterings get the weights of the settings, or those that hold up.
+
+        While the clusterings count no more than :data:`bc3e.selection.CAUTIOUS` classifiers count
+        alike, and the fit is `guarded`: no label is moved against most of the classifiers.
+        """
         self.priors(len(table.classes))  # refuses what does not fit the classes before any work
         given = given_weights(self.settings.evidence_weight, len(table.clusters))
-        study = self.study(table, weights)
+        calibrated = self.settings.vote_calibration is not None
+        study = self.study(table, weights, weighed=given is not None)
+        guarded = False
         if given is None:
-            study, heard = self._heard(table, weights, study)
+            heard = study.heard
             if not study.evidence.votes.any():  # nothing to be significant about: all clusterings share
                 heard, total = np.ones_like(heard), TOTALS[-1]
             else:
                 total = self._advised_total(table, weights) if heard.any() else 0.0
+            if total > CAUTIOUS and calibrated and study.evidence.votes.any():
+                del study  # as large as the one that follows
+                study = self.study(table, weights, weighed=True)
+                heard = study.heard
+                total = total if heard.any() else 0.0
+            guarded = calibrated and 0.0 < total <= CAUTIOUS
             given = shared_weights(total, heard)
-        return self._fit(self._weighed(study, given), self.settings.verbose, self.settings.callback)
+        settings = self.settings
+        found = self._fit(_with_weights(study, given), settings.verbose, settings.callback)
+        return replace(found, guarded=guarded)
 
-    def study(self, table: LabelTable, weights: FloatArray | None) -> Studied:
-        """Weigh the classifiers, calibrate the votes, and find out what each clustering is worth."""
-        counted = np.ones(len(table.votes))
-        if self.settings.vote_calibration is not None:
-            counted = classifier_weights(table, weights)
-        study = self._calibrated(table, weights, counted)
-        if isinstance(self.settings.evidence_weight, str) or self.settings.profile_prior == "marginal":
+    def study(self, table: LabelTable, weights: FloatArray | None, *, weighed: bool) -> Studied:
+        """Calibrate the votes and find out what each clustering is worth.
+
+        If `weighed`, classifiers count by their agreement with the others, unless no clustering
+        is worth anything: then, too, they count alike.
+        """
+        alike = np.ones(len(table.votes))
+        weighed = weighed and self.settings.vote_calibration is not None
+        study = self._calibrated(
+            table, weights, classifier_weights(table, weights) if weighed else alike
+        )
+        chosen = isinstance(self.settings.evidence_weight, str)
+        if chosen or self.settings.profile_prior == "marginal":
             anchor = vote_responsibilities(study.evidence.votes)
             found = learn_shrinkage(study.evidence, anchor, study.counts, study.unit, self.workers)
-            study = replace(study, strengths=found.strengths, significance=found.significance)
+            heard = found.significance > significant(len(table.clusters))
+            if chosen and weighed and not heard.any():
+                del study, anchor
+                study = self._calibrated(table, weights, alike)
+            study = replace(study, strengths=found.strengths, heard=heard)
         return study
 
     def priors(self, k: int) -> Rules:
@@ -164,46 +194,40 @@ class Learner:
             evidence = replace(evidence, votes=tempered(evidence.votes, exponent))
             after = mean_confidence(evidence.votes, evidence.weights, workers=self.workers)
             confidence = (confidence + after) / 2
-        unit = float(evidence.weights.sum()) / table.n_objects
-        counts = cluster_counts(evidence, vote_responsibilities(evidence.votes), self.workers)
-        nothing = np.zeros(len(table.clusters))
-        return Studied(evidence, inverse, confidence, unit, counted, exponent, counts, nothing, nothing)
-
-    def _heard(
-        self, table: LabelTable, weights: FloatArray | None, study: Studied
-    ) -> tuple[Studied, NDArray[np.bool_]]:
-        """Which clusterings predict the votes significantly; if none, every classifier counts alike."""
-        heard = study.significance > significant(len(table.clusters))
-        if not heard.any() and (study.classifier_weights != 1.0).any():
-            alike = self._calibrated(table, weights, np.ones(len(table.votes)))
-            study = replace(alike, strengths=study.strengths, significance=study.significance)
-        return study, heard
+        r2 = len(table.clusters)
+        return Studied(
+            evidence=evidence,
+            inverse=inverse,
+            confidence=confidence,
+            unit=float(evidence.weights.sum()) / table.n_objects,
+            classifier_weights=counted,
+            vote_exponent=exponent,
+            counts=cluster_counts(evidence, vote_responsibilities(evidence.votes), self.workers),
+            strengths=np.zeros(r2),
+            heard=np.zeros(r2, dtype=np.bool_),
+        )
 
     def _advised_total(self, table: LabelTable, weights: FloatArray | None) -> float:
         """Evidence of all clusterings together, by the word of hidden classifiers."""
 
         def refine(
-            others: LabelTable, mass: FloatArray | None
-        ) -> tuple[FloatArray, Iterator[NDArray[np.intp]]]:
-            study, heard = self._heard(others, mass, self.study(others, mass))
-            votes = soft_vote(others.votes_per_class(weights=study.classifier_weights))
-            return votes, (self._trial(study, shared_weights(total, heard)) for total in TOTALS)
+            others: LabelTable, mass: FloatArray | None, totals: Sequence[float]
+        ) -> Iterator[NDArray[np.intp]]:
+            study = self.study(others, mass, weighed=True)
+            for total in totals:
+                yield self._trial(study, shared_weights(total, study.heard))
 
         seed = int(random_source(self.settings.random_state).randint(2**31 - 1))
         return choose_total(table, weights, refine, seed)
 
     def _trial(self, study: Studied, given: FloatArray) -> NDArray[np.intp]:
         """Refined labels, and nothing else, at the given weights of the clusterings."""
-        if not given.any():
-            labels = leading_class(study.evidence.votes)
-        else:
-            found = self._fit(self._weighed(study, given), False, None, settled=ROUGHLY)
+        if given.any():
+            found = self._fit(_with_weights(study, given), False, None, settled=ROUGHLY)
             labels = leading_class(softmax(found.state.mean))
+        else:
+            labels = leading_class(soft_vote(study.evidence.votes))
         return labels if study.inverse is None else labels[study.inverse]
-
-    @staticmethod
-    def _weighed(study: Studied, given: FloatArray) -> Studied:
-        return replace(study, evidence=replace(study.evidence, evidence_weights=given))
 
     def _fit(
         self,
@@ -296,6 +320,10 @@ class Learner:
         """Strength of the profile prior per clustering: found by empirical Bayes, given, or none."""
         prior = self.settings.profile_prior
         return found if isinstance(prior, str) else np.full(len(found), 0.0 if prior is None else prior)
+
+
+def _with_weights(study: Studied, given: FloatArray) -> Studied:
+    return replace(study, evidence=replace(study.evidence, evidence_weights=given))
 
 
 def _first_parameters(evidence: Evidence, rules: Rules, counts: FloatArray) -> Parameters:

@@ -2,35 +2,38 @@
 
 Only clusterings that predict the votes significantly are heard, and together
 they always count a quarter of a label: enough to settle what the votes leave
-nearly open. To count more they need a witness. A classifier is hidden, the
-others are refined with the clusterings at some larger weight, and each label
-that this changes is put to the hidden classifier: does it side with the new
-label or with the old one? A weight is allowed if the new labels win this vote
-clearly, and of several the one with the largest margin is used. Classifiers
-that share errors side with the old label too often, so the rule errs on the
-side of leaving the votes alone.
+nearly open, as long as no label is moved against most of the classifiers that
+choose between the two (:func:`bc3e.agreement.outvoted`). To count more they need
+witnesses. A classifier is hidden, the others are refined with the clusterings at
+some larger weight, and each label that this changes is put to the hidden
+classifier: does it side with the new label or with the old one? A weight is
+allowed if the new labels win this vote clearly, also among those that overturn a
+majority of the other classifiers, and there whoever is left out of the count. Of
+several the one with the largest margin is used. Classifiers that share errors
+side with the old label too often, so the rule errs on the side of leaving the
+votes alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from bc3e.agreement import DIGITS, independent_witnesses, leading_class, winners
+from bc3e.agreement import independent_witnesses, leading_class, outvoted, times_chosen, winners
 from bc3e.labels import LabelTable
 from bc3e.model.evidence import FloatArray
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, that needs no witness
-TOTALS = (0.5, 1.0, 3.0)  # and what may be chosen with one
+TOTALS = (1.0, 3.0)  # and what may be chosen with witnesses
 SAMPLE = 20_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 
 
-Refine = Callable[[LabelTable, FloatArray | None], tuple[FloatArray, Iterable[NDArray[np.intp]]]]
+Refine = Callable[[LabelTable, FloatArray | None, Sequence[float]], Iterable[NDArray[np.intp]]]
 
 
 def significant(count: int) -> float:
@@ -58,8 +61,7 @@ def choose_total(table: LabelTable, weights: FloatArray | None, refine: Refine, 
     weights : (N,) array or None
         Weights of the objects.
     refine : callable
-        For a table and its weights: the votes per class that the refinement starts
-        from, and the refined labels at each of TOTALS.
+        For a table, its weights and totals of evidence: the refined labels at each of them.
     seed : int
         Seed of the sample that is used of a large table.
     """
@@ -71,12 +73,15 @@ def choose_total(table: LabelTable, weights: FloatArray | None, refine: Refine, 
     mass = np.ones(table.n_objects) if weights is None else weights / weights.mean()
     chosen = winners(table)
     witnesses = independent_witnesses(chosen)
-    sides = np.zeros((len(TOTALS), 2, 2))
-    for hidden in witnesses:
-        before, refined = refine(table.without_vote(hidden), weights)
-        for at, after in enumerate(refined):
-            sides[at] += _sides(before, after, chosen[:, hidden], mass)
-    margins = [support(votes) for votes in sides]
+    sides = np.zeros((len(TOTALS), len(witnesses), 2, 2))
+    for place, hidden in enumerate(witnesses):
+        others = table.without_vote(hidden)
+        votes, counts = others.soft_vote(), times_chosen(others)
+        before = leading_class(votes)
+        for at, after in enumerate(refine(others, weights, TOTALS)):
+            against = outvoted(counts, votes, after)
+            sides[at, place] = _sides(before, after, against, chosen[:, hidden], mass)
+    margins = [support(found) for found in sides]
     best = int(np.argmax(margins))
     return TOTALS[best] if margins[best] > 0.0 else CAUTIOUS
 
@@ -86,31 +91,38 @@ def support(sides: FloatArray) -> float:
 
     New labels must lead by a standard error and by a tenth of the votes cast:
     with one classifier hidden the others are weaker than all of them together,
-    and what helps them may not help all. Changes that only break a tie of
-    the votes are easier than the changes of a settled label; they may refute a
-    setting but not carry it, so the lead must hold with and without them.
+    and what helps them may not help all. Where the others contradict each other
+    it takes little to be right, so the lead must also hold among the changes
+    that overturn a majority of them, and there it must not hang on one witness:
+    without any one of them the others still lead, or say nothing.
 
     Parameters
     ----------
-    sides : (2, 2) array
-        Votes for the new and for the old label, on settled labels and on ties.
+    sides : (witnesses, 2, 2) array
+        Votes of each for the new and for the old label, where the new one
+        overturns a majority of the other classifiers and where it does not.
     """
 
     def lead(new: float, old: float) -> float:
         return float(new - old - LEAD * (new + old) - np.sqrt(new + old + 1.0))
 
-    return min(lead(*sides.sum(axis=1)), lead(*sides[:, 0]))
+    together, overturning = sides.sum(axis=(0, 2)), sides[:, :, 0].sum(axis=0)
+    rest = overturning - sides[:, :, 0]  # without each of the witnesses
+    if ((rest[:, 0] <= rest[:, 1]) & rest.any(axis=1)).any():
+        return -np.inf
+    return min(lead(*together), lead(*overturning))
 
 
 def _sides(
-    votes: FloatArray, after: NDArray[np.intp], witness: NDArray[np.intp], mass: FloatArray
+    before: NDArray[np.intp],
+    after: NDArray[np.intp],
+    against: NDArray[np.bool_],
+    witness: NDArray[np.intp],
+    mass: FloatArray,
 ) -> FloatArray:
-    """The witness's votes for new and for old labels where they differ: settled ones, and ties."""
-    before = leading_class(votes)
-    rows = np.arange(len(votes))
-    tie = votes[rows, before] - votes[rows, after] < 10.0 ** (3 - DIGITS)
+    """The witness's votes for new and for old labels, where the new ones overturn a majority or not."""
     found = np.empty((2, 2))
     for side, label in enumerate((after, before)):
         cast = (before != after) & (witness == label)
-        found[side] = mass[cast & ~tie].sum(), mass[cast & tie].sum()
+        found[side] = mass[cast & against].sum(), mass[cast & ~against].sum()
     return found

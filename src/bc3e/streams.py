@@ -51,7 +51,7 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     )
     state, bound = infer(evidence, fit.parameters, structured=model._structured, workers=workers)
     bound += rules.log_prior(fit.parameters, evidence.layout.per_row(evidence.evidence_weights))
-    model._keep(table.n_objects, evidence, fit, state, bound)
+    model._keep(table, inverse, evidence, fit, state, bound)
     model._answer = model._answer_for(table, inverse, state, evidence.weights)
     model._class_mass += mass
     model._shell = replace(table.take(np.empty(0, dtype=np.intp)), frame=table.frame)

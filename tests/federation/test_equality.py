@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ import bc3e
 from bc3e import federation
 from bc3e.federation.planning import Plan
 from bc3e.labels import LabelTable
+from bc3e.selection import CAUTIOUS
 from tests.federation.tables import SPLITS, counted, difference, model_for, random_table, split
 from tests.generation import planted_table
 
@@ -102,6 +105,42 @@ def test_the_default_settings_hold_across_sites(how: str, masked: bool) -> None:
     assert found.answer_exponent == pytest.approx(central.answer_exponent_, abs=1e-7)
     assert found.evidence_weight == pytest.approx(central.evidence_weights_.max(), abs=1e-12)
     assert np.abs(found.lower_bounds - central.lower_bounds_).max() <= 1e-6
+
+
+def undecided(seed: int) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+    """Three classifiers that hardly prefer a class on a third of the objects, and good clusterings."""
+    hard, clusters, truth = planted_table(seed, n=600, k=2, r1=3, r2=4, vote_noise=0.5)
+    ids = [f"id-{i}" for i in range(len(truth))]
+    votes = {}
+    for i, column in enumerate(hard.T):
+        soft = np.where(np.arange(len(truth)) % 3 == 0, np.where(column == 1, 0.502, 0.498), truth)
+        votes[f"classifier_{i}"] = pd.DataFrame({"a": 1.0 - soft, "b": soft}, index=ids)
+    return votes, pd.DataFrame(clusters, index=ids).add_prefix("clustering_")
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("how", ["row", "column"])
+def test_sites_move_no_label_against_a_majority_either(how: str, masked: bool, tmp_path: Path) -> None:
+    votes, clusters = undecided(0)
+    central = bc3e.BC3E(classes=["a", "b"])
+    answer = central._consensus(LabelTable.read(votes, clusters, classes=["a", "b"]), None, CAUTIOUS)
+    expected = pd.DataFrame(answer.expand(answer.probabilities), index=clusters.index)
+    free = bc3e.BC3E(classes=["a", "b"], evidence_weight=CAUTIOUS / 4).fit(votes, clusters)
+    assert (free.probabilities_.to_numpy().argmax(axis=1) != expected.to_numpy().argmax(axis=1)).any()
+    sites = []
+    for i, name in enumerate("abc"):
+        rows = clusters.index[200 * i : 200 * (i + 1)] if how == "row" else clusters.index
+        wanted = list(votes) if how == "row" else [f"classifier_{i}"]
+        columns = list(clusters) if how == "row" else list(clusters)[i::3]
+        said = {column: votes[column].loc[rows] for column in wanted}
+        sites.append(federation.Site(name, said, clusters.loc[rows, columns]))
+    for _ in range(2):  # the second time from the last checkpoint
+        found = federation.fit(
+            sites, model=bc3e.BC3E(classes=["a", "b"]), masked=masked, checkpoint=tmp_path
+        )
+        for site in found.sites.values():
+            gap = np.abs(site.values - expected.loc[site.ids].to_numpy()).max()
+            assert gap <= (1e-6 if masked else 1e-9)
 
 
 def test_results_do_not_depend_on_the_order_in_which_messages_arrive() -> None:

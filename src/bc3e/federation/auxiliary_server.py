@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from bc3e.agreement import leading_class
+from bc3e.agreement import kept_labels, leading_class
 from bc3e.errors import InputError
 from bc3e.federation.defaults import ballot_names
 from bc3e.federation.messages import Message
 from bc3e.federation.planning import SERVER, RowBlock, client
 from bc3e.federation.privacy import FEWEST
 from bc3e.federation.roles import Arrays, Keyring, Letter, Role, Run, add_up, by_site
+from bc3e.labels import soft_vote
 from bc3e.model.calibration import blended, confidences, softmax, tempered
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State
@@ -214,6 +215,10 @@ class AuxiliaryServer(Role):
             labels = leading_class(answer)
             refined = tempered(answer, float(message.arrays["exponent"][0]))
             answer = blended(self.given, refined, labels)
+            if self.run.settings.guarded:
+                assert self.winners is not None
+                kept = kept_labels(self.winners, self.given, labels)
+                answer = np.where(kept[:, None], soft_vote(self.given), answer)
         self.done = True
         return [
             Letter("answer", self.address, client(site), {"probabilities": answer})
@@ -251,12 +256,15 @@ class AuxiliaryServer(Role):
             "given": self.given,
             "label_weight": holder.label_weight,
         }
+        if self.run.settings.guarded:
+            saved["winners"] = self.winners
         if hasattr(holder, "state"):
             saved |= {f"state.{name}": value for name, value in vars(holder.state).items()}
         return saved
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.votes, self.given = state["votes"], state["given"]
+        self.winners = state.get("winners")
         self.holder = PosteriorHolder(self.votes, state["label_weight"], self.run.settings.structured)
         if "state.mean" in state:
             parts = ("mean", "tendency", "a", "d", "g")

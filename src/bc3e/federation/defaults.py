@@ -8,6 +8,7 @@ Everything here is a sum over objects or over sites, which the protocol can mask
   trial power is a sum over objects, asked for a dozen times.
 - Strength and significance of a clustering: leave-one-out gains, sums over its objects.
 - The weight of each clustering: a given total shared by the columns that are significant.
+- Which labels a majority of the classifiers holds: again the number that choose each class.
 
 Two things are no sums. How much the clusterings may say in total is found, centrally, by hiding one
 classifier after the other, and how much each classifier counts by comparing it with all the
@@ -29,7 +30,7 @@ from bc3e.estimator import BC3E
 from bc3e.model.calibration import solve_exponent
 from bc3e.model.evidence import FloatArray
 from bc3e.model.parameters import MeanRule, Parameters, Rules, VarianceRule
-from bc3e.selection import share_of_one
+from bc3e.selection import CAUTIOUS, share_of_one
 from bc3e.settings import check_constructor, mean_rule, variance_rule
 
 # Sums over all objects: "agreement" or confidences of "votes" or "answer" at a power.
@@ -56,6 +57,12 @@ class Settings:
     def weighted(self) -> bool:
         """Whether some classifier counts more than another."""
         return any(weight != 1.0 for weight in self.classifier_weights.values())
+
+    @property
+    def guarded(self) -> bool:
+        """Whether no label moves against most classifiers, as without the word of a witness."""
+        asked = self.evidence_weight is None and 0.0 < self.total_evidence <= CAUTIOUS
+        return self.calibrated and asked
 
     @property
     def needs_gains(self) -> bool:

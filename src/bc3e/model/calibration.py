@@ -82,9 +82,13 @@ def exponent_for(
     """The power at which the mean confidence of the votes is `confidence`; 1 without votes."""
     if not (votes.any(axis=1) & (weights > 0)).any():
         return 1.0
-    return solve_exponent(
-        lambda exponent: mean_confidence(votes, weights, exponent, workers), confidence
-    )
+    held = [votes]  # brentq keeps its function alive in a cycle: the votes shall not live as long
+    try:
+        return solve_exponent(
+            lambda exponent: mean_confidence(held[0], weights, exponent, workers), confidence
+        )
+    finally:
+        held.clear()
 
 
 def solve_exponent(mean_confidence_at: Callable[[float], float], confidence: float) -> float:

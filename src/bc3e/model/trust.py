@@ -1,8 +1,9 @@
 """How far the clusterings were believed: the labels they decided, and their share of information.
 
 Trust in all clusterings together is what came of it: the share of the objects
-whose refined label is not that of the votes, or that had no votes at all. It is
-0 when the clusterings are ignored and 1 when there is nothing else to go by.
+whose refined label is not that of the votes, or that had no votes at all; a tie
+of m classes counts as the chance, 1 - 1/m, that a draw would have ended elsewhere. It
+is 0 when the clusterings are ignored and 1 when there is nothing else to go by.
 
 A single clustering decides no label alone, but it carries information. The
 votes of an object carry Fisher information R1 sum_i p_i (1 - p_i) about its class
@@ -15,6 +16,7 @@ is its part in the sum of both, over all objects, as if it were the only one.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import Evidence, FloatArray
@@ -24,8 +26,8 @@ from bc3e.model.parameters import Parameters
 NEARLY = 1e-9  # votes or tendencies that differ by less are equal
 
 
-def decided_share(evidence: Evidence, state: State) -> float:
-    """Share of the objects whose label the clusterings decided."""
+def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | None = None) -> float:
+    """Share of the objects whose label the clusterings decided, those with `kept` votes left out."""
     total = float(evidence.weights.sum())
     if not (evidence.evidence_weights > 0).any() or total <= 0:
         return 0.0
@@ -34,10 +36,14 @@ def decided_share(evidence: Evidence, state: State) -> float:
         rows = slice(first, first + BLOCK)
         votes, refined = evidence.votes[rows], state.mean[rows]
         most = votes.max(axis=1, keepdims=True)
-        # decided unless a class that leads the votes leads the refined tendencies too
-        leads = (votes >= most - NEARLY) & (refined >= refined.max(axis=1, keepdims=True) - NEARLY)
-        changed = ~leads.any(axis=1) | (most[:, 0] <= 0)
-        decided += float(evidence.weights[rows][changed].sum())
+        leaders = votes >= most - NEARLY
+        leads = leaders & (refined >= refined.max(axis=1, keepdims=True) - NEARLY)
+        # Of m classes that lead the votes together, a draw would have hit the refined one in 1 of m.
+        changed = np.where(leads.any(axis=1), 1.0 - 1.0 / leaders.sum(axis=1), 1.0)
+        changed[most[:, 0] <= 0] = 1.0
+        if kept is not None:
+            changed[kept[rows]] = 0.0
+        decided += float(evidence.weights[rows] @ changed)
     return decided / total
 
 
