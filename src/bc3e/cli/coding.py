@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.cli.errors import fault
+from bc3e.cli.errors import Problems, fault
 
 WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?")
 ANY_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -69,14 +69,14 @@ def _without(column: Coded, gone: Sequence[bool]) -> Coded:
     return replace(column, codes=table[column.codes], values=kept)
 
 
-def refuse_fractions(column: Coded, where: str, *, grouped: bool) -> None:
+def refuse_fractions(column: Coded, where: str, problems: Problems, *, grouped: bool) -> None:
     """Numbers that are not whole are probabilities, or a target of regression: no labels."""
     for i, value in enumerate(column.values):
         if isinstance(value, str) and not ANY_NUMBER.fullmatch(value):
             return
         if isinstance(value, bool) or _whole(value) is not None:
             continue
-        row = int(np.flatnonzero(column.codes == i)[0]) + 1
+        row = problems.row(np.flatnonzero(column.codes == i)[0])
         remedy = (
             f"Name columns of probabilities {column.name}:CLASS and ask for '{column.name}:*'."
             if grouped

@@ -147,9 +147,9 @@ class Delimited:
             raise fault(self.source.name, f"not readable: {error}", "Check the file.") from None
         if skipped:
             problems.add(ragged(self.source, skipped))
-        rows = _row_numbers(table.num_rows, [row.number - 1 for row in skipped])
+            problems.skipped.extend(row.number - 1 for row in skipped)
         for name in [name for name, kind in kinds.items() if kind == NUMBER]:
-            numbers = numbers_of(table.column(name), name, self.source, rows, problems, self.reading)
+            numbers = numbers_of(table.column(name), name, self.source, problems, self.reading)
             table = table.set_column(table.column_names.index(name), name, numbers)
         return table
 
@@ -167,9 +167,7 @@ def missing_words(reading: Reading) -> list[str]:
     return ["", *(word for word in reading.missing.split(",") if word)]
 
 
-def numbers_of(
-    column: Any, name: str, source: Source, rows: Any, problems: Problems, reading: Reading
-) -> Any:
+def numbers_of(column: Any, name: str, source: Source, problems: Problems, reading: Reading) -> Any:
     """A text column as numbers; cells that are not become a problem with their place."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -182,10 +180,11 @@ def numbers_of(
     bad = pc.indices_nonzero(pc.invert(fits))
     if len(bad):
         first = bad[0].as_py()
+        problems.unread.update(bad.to_pylist())
         more = f" ({len(bad):,} such cells)" if len(bad) > 1 else ""
         problems.add(
             fault(
-                f"{source.name}, column {name!r}, row {int(rows[first])}",
+                f"{source.name}, column {name!r}, row {problems.row(first)}",
                 f"{shown(column[first].as_py())} is not a number{more}",
                 "Correct it, or leave the cell empty if it is missing.",
             )
@@ -235,13 +234,6 @@ def not_encoded(source: Source, reading: Reading) -> CommandError:
             "Add --encoding latin-1, or what the file was written in.",
         )
     return fault(source.name, f"not {reading.encoding} text", "Add --encoding.")
-
-
-def _row_numbers(kept: int, skipped: list[int]) -> Any:
-    """Rows of the file, counted from 1, of the rows that were kept."""
-    import numpy as np
-
-    return np.setdiff1d(np.arange(1, kept + len(skipped) + 1), np.array(skipped, dtype=int))
 
 
 def _told(first: str, format: str) -> str:

@@ -122,11 +122,17 @@ class Problems:
         One line each.
     notes : list of str
         What is no mistake, but worth knowing.
+    skipped : list of int
+        Rows of the file that could not be read, so that later ones have moved up.
+    unread : set of int
+        Positions, among the rows that were read, with a cell that could not be.
     """
 
     collect: bool = False
     found: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    skipped: list[int] = field(default_factory=list)
+    unread: set[int] = field(default_factory=set)
 
     @contextmanager
     def here(self) -> Iterator[None]:
@@ -143,6 +149,20 @@ class Problems:
         if not self.collect:
             raise error
         self.found.append(explain(error))
+
+    def row(self, position: int) -> int:
+        """Row of the file, counted from 1, of a position among the rows that were read.
+
+        Examples
+        --------
+        >>> problems = Problems(skipped=[2, 3])
+        >>> [problems.row(position) for position in (0, 1)]
+        [1, 4]
+        """
+        row = int(position) + 1
+        for skipped in sorted(self.skipped):
+            row += skipped <= row
+        return row
 
     def note(self, text: str) -> None:
         """Something worth knowing; kept only by those who collect."""

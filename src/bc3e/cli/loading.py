@@ -100,7 +100,7 @@ def load_labels(
     if plan.id is not None:
         found.kept[plan.id] = columns.column(plan.id)
         with problems.here():
-            check_ids(opened.name, plan.id, columns.column(plan.id))
+            check_ids(opened.name, plan.id, columns.column(plan.id), problems)
     found.kept.update({name: columns.column(name) for name in plan.keep})
     return found
 
@@ -153,7 +153,7 @@ def _add_votes(
         if not voter.members:
             with problems.here():
                 column = coded(columns.column(voter.name), voter.name, table.name, table.missing)
-                refuse_fractions(column, table.name, grouped=True)
+                refuse_fractions(column, table.name, problems, grouped=True)
                 hard.append(column)
     soft = [voter for voter in plan.votes if voter.members]
     listed = [] if given is None else [name.strip() for name in given.split(",") if name.strip()]
@@ -172,7 +172,7 @@ def _add_votes(
         order = [next(name for name in names if kind[name] == label) for label in found.classes]
         for column in hard:
             with problems.here():
-                _refuse_strangers(table.name, column, found.classes, keep, bool(listed))
+                _refuse_strangers(table.name, column, found.classes, bool(listed), problems)
         for voter in soft:
             with problems.here():
                 found.votes[voter.name] = _probabilities(table.name, voter, columns, order)
@@ -184,13 +184,13 @@ def _note_minus_one(column: Coded, keep: bool, problems: Problems) -> None:
 
 
 def _refuse_strangers(
-    where: str, column: Coded, classes: list[Any], minus_one: bool, listed: bool
+    where: str, column: Coded, classes: list[Any], listed: bool, problems: Problems
 ) -> None:
-    """Votes for a class that is not in the list."""
-    known = {*classes, *(() if minus_one else (-1,))}
+    """Votes for a class that is not in the list; -1 is missing unless it is."""
+    known = {*classes, -1}
     for i, value in enumerate(column.values):
         if value not in known:
-            row = int(np.flatnonzero(column.codes == i)[0]) + 1
+            row = problems.row(np.flatnonzero(column.codes == i)[0])
             remedy = "Add it to --classes." if listed else "Add a column of probabilities for it."
             raise fault(
                 f"{where}, column {column.name!r}, row {row}",
@@ -223,7 +223,7 @@ def _clustering(table: Table, voter: Voter, columns: Any, problems: Problems) ->
     if voter.members:
         return np.stack([columns.column(name).to_numpy() for name in voter.columns], axis=1)
     column = coded(columns.column(voter.name), voter.name, table.name, table.missing)
-    refuse_fractions(column, table.name, grouped=True)
+    refuse_fractions(column, table.name, problems, grouped=True)
     (column,), _ = in_common([column])
     if len(column.values) < 2:
         problems.note(f"column {voter.name!r}: one cluster only, which tells nothing")
@@ -250,7 +250,7 @@ def _truth(found: LabelInput, name: str, columns: Any) -> Any:
     return as_labels(column, -1 in (found.classes or ()))
 
 
-def check_ids(where: str, name: str, column: Any) -> None:
+def check_ids(where: str, name: str, column: Any, problems: Problems) -> None:
     """Ids are there and differ; the message tells rows, never an id."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -261,7 +261,7 @@ def check_ids(where: str, name: str, column: Any) -> None:
     gaps = pc.indices_nonzero(pc.fill_null(empty, True))
     if len(gaps):
         raise fault(
-            f"{place}, row {gaps[0].as_py() + 1}",
+            f"{place}, row {problems.row(gaps[0].as_py())}",
             f"the id is missing ({len(gaps):,} in all)",
             "Fill it in, or leave out --id.",
         )
@@ -270,8 +270,9 @@ def check_ids(where: str, name: str, column: Any) -> None:
     codes = pc.dictionary_encode(column).unify_dictionaries().combine_chunks().indices.to_numpy()
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse] != np.arange(len(codes)))
+    earlier = problems.row(first[inverse[again[0]]])
     raise fault(
-        f"{place}, row {again[0] + 1}",
-        f"the same id as in row {first[inverse[again[0]]] + 1} ({len(again):,} repeated in all)",
+        f"{place}, row {problems.row(again[0])}",
+        f"the same id as in row {earlier} ({len(again):,} repeated in all)",
         f"Make ids unique, or leave out --id and copy the column with --keep {name!r}.",
     )

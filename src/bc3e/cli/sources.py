@@ -87,6 +87,8 @@ def open_source(given: str, format: str | None) -> Source:
     if format is not None and format not in FORMATS:
         raise fault("--format", f"{format!r} is not a format", f"Use one of {', '.join(FORMATS)}.")
     if given == STDIN:
+        if sys.stdin is None or sys.stdin.closed:
+            raise fault("-", "standard input is closed", "Pipe a table into the command.")
         if sys.stdin.isatty():
             raise fault("-", "standard input is a terminal", "Pipe a table into the command.")
         name, path, data = "standard input", None, sys.stdin.buffer.read()

@@ -60,16 +60,13 @@ class Table:
         return table
 
     def _numbers(self, column: Any, name: str, problems: Problems) -> Any:
-        import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
 
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            rows = np.arange(1, len(column) + 1)
-            return numbers_of_text(
-                pc.cast(column, pa.string()), name, self.source, rows, problems, self.reading
-            )
+            texts = pc.cast(column, pa.string())
+            return numbers_of_text(texts, name, self.source, problems, self.reading)
         try:
             return pc.cast(column, pa.float64(), safe=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -162,7 +159,9 @@ def _unreadable(source: Source, reason: str) -> CommandError:
     if source.format == "jsonl" and row is not None:
         if "array in row" in reason:
             return fault(
-                source.name, "a JSON list, not JSON lines", "Write one object per line: jq -c '.[]'"
+                source.name,
+                "a JSON list, not JSON lines",
+                "Write one object per line, as jq -c '.[]' does.",
             )
         found = row[1].removeprefix("JSON parse error: ").replace("Column(/", "column (")
         return fault(f"{source.name}, row {int(row[2]) + 1}", found, "Write one object per line.")

@@ -79,7 +79,7 @@ def load_training(
     kinds.update({name: kinds.get(name, TEXT) for name in kept})
     there = target.read(kinds, Problems())
     if options.id is not None:
-        check_ids(target.name, options.id, there.column(options.id))
+        check_ids(target.name, options.id, there.column(options.id), Problems())
     if features is None:
         X, X_target = _texts(train, columns, names[0]), _texts(target, there, names[0])
     else:
@@ -159,7 +159,7 @@ def _classes(
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The labels, and which rows have one."""
     column = coded(columns.column(name), name, table.name, table.missing)
-    refuse_fractions(column, table.name, grouped=False)
+    refuse_fractions(column, table.name, Problems(), grouped=False)
     (column,), _ = in_common([column])
     labelled = column.codes >= 0
     place = f"{table.name}, column {name!r}"

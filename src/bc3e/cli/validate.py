@@ -115,6 +115,7 @@ def _check_scores(where: str, scores: Any, problems: Problems) -> None:
     import numpy as np
 
     gap = np.isnan(scores)
+    gap[sorted(problems.unread)] = True  # told already
     gone, part = gap.all(axis=1), gap.any(axis=1) & ~gap.all(axis=1)
     infinite = np.isinf(scores).any(axis=1)
     negative = (scores < -1e-9).any(axis=1)
@@ -128,6 +129,6 @@ def _check_scores(where: str, scores: Any, problems: Problems) -> None:
     )
     for bad, found, remedy in kinds:
         if bad.any():
-            row, count = int(np.flatnonzero(bad)[0]) + 1, int(bad.sum())
+            row, count = problems.row(np.flatnonzero(bad)[0]), int(bad.sum())
             more = f" ({count:,} such rows)" if count > 1 else ""
             problems.add(fault(f"{where}, row {row}", found + more, remedy))
