@@ -74,7 +74,7 @@ def refuse_fractions(column: Coded, where: str, problems: Problems, *, grouped: 
     for i, value in enumerate(column.values):
         if isinstance(value, str) and not ANY_NUMBER.fullmatch(value):
             return
-        if isinstance(value, bool) or _whole(value) is not None:
+        if float(value).is_integer():
             continue
         row = problems.row(np.flatnonzero(column.codes == i)[0])
         remedy = (

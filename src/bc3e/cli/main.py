@@ -83,6 +83,8 @@ def run(arguments: Sequence[str]) -> int:
         return 130
     except BrokenPipeError:
         return _hang_up()
+    except SystemExit:  # how rich, which draws the help, leaves when the reader has gone
+        return PIPE
     except UsageError as error:
         return _explain_usage(who, error)
     except (CommandError, InputError, OSError) as error:

@@ -24,10 +24,17 @@ ID_NAMES = ("id", "index", "row", "key", "uuid", "", "unnamed: 0")
 
 @dataclass(frozen=True)
 class Feature:
-    """A column to learn from: numbers, or categories with their levels."""
+    """A column to learn from: numbers, or categories with their levels.
+
+    Each level becomes an indicator; values in `silent` are known, and have none.
+    """
 
     name: str
     levels: tuple[str, ...] | None
+    silent: frozenset[str] = frozenset()
+
+
+TRUTHS, UNTRUTHS = ("true",), frozenset({"false"})  # as one reads them, whatever their case
 
 
 @dataclass(frozen=True)
@@ -183,8 +190,11 @@ def _features(table: Table, names: Sequence[str], columns: Any) -> list[Feature]
     found = []
     for name in names:
         kind = columns.column(name).type
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             found.append(Feature(name, None))
+            continue
+        if pa.types.is_boolean(kind):
+            found.append(Feature(name, TRUTHS, UNTRUTHS))
             continue
         if pa.types.is_null(kind):
             raise fault(
@@ -240,8 +250,9 @@ def _matrix(
             continue
         found = _categories(table, columns, feature.name)
         position = {level: i for i, level in enumerate(feature.levels)}
-        places = [position.get(str(value), -1) for value in found.values]
-        strange = places.count(-1)
+        words = [str(value).lower() if feature.silent else str(value) for value in found.values]
+        places = [position.get(word, -1) for word in words]
+        strange = sum(word not in position and word not in feature.silent for word in words)
         if strange and warn:
             session.note(
                 f"column {feature.name!r} of {table.name} has {strange} values never seen in training"
