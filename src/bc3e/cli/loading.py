@@ -265,7 +265,7 @@ def check_ids(where: str, name: str, column: Any, problems: Problems) -> None:
             f"the id is missing ({len(gaps):,} in all)",
             "Fill it in, or leave out --id.",
         )
-    if pc.count_distinct(column).as_py() == len(column):
+    if len(pc.unique(column)) == len(column):
         return
     codes = pc.dictionary_encode(column).unify_dictionaries().combine_chunks().indices.to_numpy()
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)

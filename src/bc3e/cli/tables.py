@@ -50,7 +50,7 @@ class Table:
                 )
         if self.text is not None:
             return self.text.read(kinds, problems)
-        table = _typed(self.source, list(kinds))
+        table = _typed(self.source, kinds)
         if table.num_rows == 0:
             raise no_rows(self.source)
         for i, (name, kind) in enumerate(kinds.items()):
@@ -104,16 +104,18 @@ def _schema_names(source: Source) -> Any:
     return _json(source).column_names
 
 
-def _typed(source: Source, names: list[str]) -> Any:
-    return _guarded(source, lambda source: _typed_columns(source, names))
+def _typed(source: Source, kinds: Mapping[str, str]) -> Any:
+    return _guarded(source, lambda source: _typed_columns(source, kinds))
 
 
-def _typed_columns(source: Source, names: list[str]) -> Any:
+def _typed_columns(source: Source, kinds: Mapping[str, str]) -> Any:
     from pyarrow import ipc
     from pyarrow import parquet as pq
 
-    if source.format == "parquet":
-        return pq.read_table(source.open(), columns=names).select(names)
+    names = list(kinds)
+    if source.format == "parquet":  # distinct values and codes are what the file holds anyway
+        labels = [name for name, kind in kinds.items() if kind == LABEL]
+        return pq.read_table(source.open(), columns=names, read_dictionary=labels).select(names)
     if source.format == "arrow":
         return _arrow_reader(source, ipc).read_all().select(names)
     return _json(source).select(names)

@@ -53,10 +53,12 @@ def write_table(table: Any, stream: BinaryIO, *, format: str, packed: bool, esca
     elif format in TEXT_FORMATS:
         _write_text(table, stream, format, escape)
     elif format == "parquet":
+        import pyarrow as pa
         from pyarrow import parquet as pq
 
         buffered = io.BytesIO() if not _can_seek(stream) else stream
-        pq.write_table(table, buffered)
+        repeated = [f.name for f in table.schema if not pa.types.is_floating(f.type)]
+        pq.write_table(table, buffered, use_dictionary=repeated)  # probabilities hardly repeat
         if buffered is not stream:
             stream.write(buffered.getbuffer())  # type: ignore[attr-defined]
     else:
