@@ -43,12 +43,14 @@ class Refined:
         if answer.inverse is not None:  # one object for each pattern is enough
             rows = np.empty(len(answer.probabilities), dtype=np.intp)
             rows[answer.inverse] = np.arange(len(answer.inverse))
+        classes = model.classes_.tolist()
         chosen = {
-            name: column if rows is None else _take(column, rows) for name, column in votes.items()
+            name: _positions(column if rows is None else _take(column, rows), classes)
+            for name, column in votes.items()
         }
-        said = LabelTable.read(chosen, None, classes=model.classes_.tolist()).votes_per_class()
+        said = LabelTable.read(chosen, None, classes=range(len(classes))).votes_per_class()
         before = np.where(said.any(axis=1), leading_class(said), -1)
-        return cls(model.classes_.tolist(), answer.probabilities, before, answer.inverse)
+        return cls(classes, answer.probabilities, before, answer.inverse)
 
     @property
     def winners(self) -> NDArray[np.intp]:
@@ -117,3 +119,21 @@ def check_names(kept: list[str], added: list[str]) -> None:
 
 def _take(column: Any, rows: NDArray[np.intp]) -> Any:
     return column[rows] if isinstance(column, np.ndarray) else column.take(rows)
+
+
+def _positions(column: Any, classes: list[Any]) -> Any:
+    """Labels as class numbers, -1 where missing; probabilities as they are."""
+    import pyarrow as pa
+
+    if isinstance(column, np.ndarray) and column.ndim == 2:
+        return column
+    if isinstance(column, np.ndarray):
+        order = np.argsort(np.array(classes))
+        known = np.array(classes)[order]
+        place = np.minimum(np.searchsorted(known, column), len(known) - 1)
+        return np.where(known[place] == column, order[place], -1)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    position = {label: i for i, label in enumerate(classes)}
+    table = np.array([*(position[label] for label in column.dictionary.to_pylist()), -1])
+    return table[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]

@@ -70,7 +70,7 @@ class Delimited:
             table = self._parsed(list(kinds), types)
         except (pa.ArrowInvalid, UnicodeDecodeError):
             table = self._diagnosed(kinds, types, problems)
-        if self.names[-1:] and self.source.read().count(b'"') % 2:
+        if self.names[-1:] and self.source.count(b'"') % 2:
             self._refuse_open_quote()
         if table.num_rows == 0 and not problems.found:
             raise no_rows(self.source)

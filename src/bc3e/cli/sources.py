@@ -73,6 +73,14 @@ class Source:
         with open(self.path, "rb") as stream:
             return stream.read(size)
 
+    def count(self, mark: bytes) -> int:
+        """How often a byte occurs, without holding the file in memory."""
+        if self.data is not None:
+            return self.data.count(mark)
+        assert self.path is not None
+        with open(self.path, "rb") as stream:
+            return sum(block.count(mark) for block in iter(lambda: stream.read(1 << 20), b""))
+
     def sha256(self) -> str:
         """Hash of the content (of a compressed file, of what was compressed)."""
         if self.data is not None:
