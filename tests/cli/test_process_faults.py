@@ -289,6 +289,13 @@ def test_closed_standard_input(tmp_path: Path) -> None:
     one_line(done.stderr, "bc3e refine: error: -: standard input is closed", "Pipe a table")
 
 
+def test_closed_standard_output(labels: Path, tmp_path: Path) -> None:
+    command = shlex.join([SCRIPT, "refine", str(labels), *OPTIONS, "-o", "-"]) + " >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    one_line(done.stderr, "--output -: standard output is closed", "name a file")
+
+
 def test_missing_file_as_a_process(tmp_path: Path) -> None:
     done = subprocess.run(
         [SCRIPT, "validate", "gone.csv", *OPTIONS], capture_output=True, check=False, cwd=tmp_path

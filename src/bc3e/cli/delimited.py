@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -182,11 +183,14 @@ def numbers_of(column: Any, name: str, source: Source, problems: Problems, readi
         first = bad[0].as_py()
         problems.unread.update(bad.to_pylist())
         more = f" ({len(bad):,} such cells)" if len(bad) > 1 else ""
+        comma = re.fullmatch(r"[+-]?\d*,\d+", column[first].as_py().strip())
         problems.add(
             fault(
                 f"{source.name}, column {name!r}, row {problems.row(first)}",
                 f"{shown(column[first].as_py())} is not a number{more}",
-                "Correct it, or leave the cell empty if it is missing.",
+                "Add --decimal ','."
+                if comma
+                else "Correct it, or leave the cell empty if it is missing.",
             )
         )
     clean = pc.utf8_trim_whitespace(pc.if_else(fits, present, None))

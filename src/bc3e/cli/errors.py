@@ -17,7 +17,7 @@ REMEDIES = {
     errno.EROFS: "Write to another directory.",
     errno.EACCES: "Change its permissions, or choose another place.",
     errno.EPERM: "Change its permissions, or choose another place.",
-    errno.ENOENT: "Check the name, or create its directory first.",
+    errno.ENOENT: "Check the name and the directory.",
     errno.ENOTDIR: "A part of the path is a file: choose another place.",
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }
@@ -45,6 +45,7 @@ REMEDY_WORDS = (
         "Add it to classes=, or mark the vote as missing (None).",
         "Add it to --classes, or empty the cell.",
     ),
+    ("InverseGamma(...), ", ""),
     ("or make it NaN if it is missing", "or leave all its cells empty if it is missing"),
     ("or make all of it NaN if it is missing", "or leave all its cells empty if it is missing"),
     ("or pass `view=` with a transformer of your own", "or leave it out with --drop"),

@@ -109,13 +109,15 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     code = run(sys.argv[1:])
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         code = _hang_up()
     except OSError as error:
         _say("bc3e", f"error: standard output: {error.strerror}. Free some space.")
         code = _hang_up() and USAGE
-    sys.exit(code)
+    sys.stderr.flush()
+    os._exit(code)  # all is written: taking millions of objects apart would only cost time
 
 
 def _say(who: str, text: str) -> None:
@@ -127,7 +129,9 @@ def _explain_usage(who: str, error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(message, file=sys.stderr)
         return USAGE
-    _say(who, f"error: {message.rstrip('.')}. See '{who} --help'.")
+    hint = "Separate columns by commas, and quote globs. " if "extra argument" in message else ""
+    end = "" if message.endswith("?") else "."
+    _say(who, f"error: {message.rstrip('.')}{end} {hint}See '{who} --help'.")
     return USAGE
 
 

@@ -118,8 +118,8 @@ def one_column(option: str, given: str, names: Sequence[str], where: str) -> str
 
 def unknown_column(option: str, pattern: str, names: Sequence[str], where: str) -> CommandError:
     """No column of this name, and what there is instead."""
-    plain = pattern.replace("*", "").replace("?", "")
-    close = difflib.get_close_matches(plain, names, n=1, cutoff=0.5)
+    is_glob = any(mark in pattern for mark in "*?[")
+    close = [] if is_glob else difflib.get_close_matches(pattern, names, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
     return fault(
         f"{option} {pattern!r}", f"no column of {where} matches", hint + columns_of(names, where)

@@ -65,6 +65,8 @@ class Session:
         """Check every output file before any work."""
         if self.writes_stdout and self.running.json:
             raise fault("--json", "standard output is taken by -o -", "Write the table to a file.")
+        if self.writes_stdout and sys.stdout is None:
+            raise fault("--output -", "standard output is closed", "Open it, or name a file.")
         for name in ("report", "report_json", "save_config"):
             if self.params.get(name) == STDOUT:
                 raise fault(f"--{name.replace('_', '-')}", "- is not a file", "Name a file.")

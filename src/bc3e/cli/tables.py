@@ -166,7 +166,8 @@ def _unreadable(source: Source, reason: str) -> CommandError:
                 "Write one object per line, as jq -c '.[]' does.",
             )
         found = row[1].removeprefix("JSON parse error: ").replace("Column(/", "column (")
-        return fault(f"{source.name}, row {int(row[2]) + 1}", found, "Write one object per line.")
+        remedy = "Use one type in a column." if "changed" in found else "Write one object per line."
+        return fault(f"{source.name}, row {int(row[2]) + 1}", found, remedy)
     first = reason.split(". ")[0].split("\n")[0]
     return fault(
         source.name,

@@ -171,7 +171,7 @@ def _classes(
     labelled = column.codes >= 0
     place = f"{table.name}, column {name!r}"
     if len(column.values) < 2:
-        raise fault(place, f"{len(column.values)} classes", "At least two are needed to learn.")
+        raise fault(place, "fewer than two classes", "Name a column of classes with --label.")
     if len(column.values) > max(2, labelled.sum() // 2):
         raise fault(
             place,

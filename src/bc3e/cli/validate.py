@@ -69,8 +69,8 @@ def _verdict(name: str, data: LabelInput | None, problems: Problems) -> str:
         return f"{name}: {count} problem{'s' if count > 1 else ''}; refine would refuse the table."
     assert data is not None
     return (
-        f"{name}: no problem. {data.n_objects:,} objects, {len(data.votes)} classifiers, "
-        f"{len(data.clusters)} clusterings."
+        f"{name}: no problem. Objects: {data.n_objects:,}, classifiers: {len(data.votes)}, "
+        f"clusterings: {len(data.clusters)}."
     )
 
 
