@@ -155,8 +155,8 @@ def _bar(text: str) -> Iterator[Advance]:
     from rich.progress import TimeElapsedColumn as Elapsed
     from rich.progress import TimeRemainingColumn as Remaining
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), Elapsed())
-    left = (TextColumn("left"), Remaining())
-    with Progress(*columns, *left, console=Console(stderr=True), transient=True) as bar:
+    text_column = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), text_column, BarColumn(), Elapsed(), Remaining())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(one_line(text), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
