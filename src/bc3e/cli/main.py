@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from bc3e.cli.federate import federate_app
+
 app = typer.Typer(
     name="bc3e",
     help="Refine what trained classifiers say about drifted, unlabelled data with clusterings of it.",
@@ -11,6 +13,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(federate_app)
 
 
 @app.callback()
