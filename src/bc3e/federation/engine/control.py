@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -55,18 +56,20 @@ class Control:
 
     def connect(self, seconds: float = 60.0) -> flare.Link:
         """A line to the server, as soon as it listens."""
-        deadline = time.monotonic() + seconds
+        deadline, place = time.monotonic() + seconds, flare.address(self.person)
+        while not _listens(place):
+            if launching.running(self.server) is None:
+                raise RunFailed(f"the server does not run; {self.server / 'console.log'} says why.")
+            if time.monotonic() > deadline:
+                raise RunFailed(f"nobody listens at {place[0]}:{place[1]}.")
+            time.sleep(0.2)
         while True:
             try:
                 return flare.Link(self.person)
-            except Exception as error:  # the engine has many ways to say that nobody listens yet
-                if launching.running(self.server) is None:
-                    raise RunFailed(
-                        f"the server does not run; {self.server / 'console.log'} says why."
-                    ) from error
+            except Exception as error:  # the engine has many ways to say that it is not ready
                 if time.monotonic() > deadline:
                     raise RunFailed(f"the server cannot be reached: {error}") from error
-                time.sleep(0.3)
+                time.sleep(0.5)
 
     def wait_for_sites(self, link: flare.Link, sites: tuple[str, ...], seconds: float) -> None:
         """Wait until all sites are connected."""
@@ -189,3 +192,11 @@ class Control:
                 "name", f"there is no run {name!r}", "See 'bc3e federate status'."
             ) from None
         link.abort(ticket)
+
+
+def _listens(place: tuple[str, int]) -> bool:
+    try:
+        with socket.create_connection(place, timeout=2.0):
+            return True
+    except OSError:
+        return False

@@ -191,6 +191,12 @@ def write_job(folder: Path, job: Job, site_agent: str = SITE_AGENT) -> Path:
     return folder
 
 
+def address(kit: Path) -> tuple[str, int]:
+    """Where the coordinator's kit says that the server is."""
+    admin = json.loads((kit / "startup" / "fed_admin.json").read_text())["admin"]
+    return str(admin["host"]), int(admin["port"])
+
+
 class Link:
     """The coordinator's line to the server: submit jobs, ask how they are, stop them."""
 

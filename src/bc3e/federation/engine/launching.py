@@ -16,6 +16,7 @@ from bc3e.federation.engine import flare, kits
 from bc3e.federation.engine.site_config import SiteConfig
 
 PID_FILE = "process.json"
+_children: dict[int, subprocess.Popen[bytes]] = {}  # started here and not yet waited for
 
 
 def start_server(kit: Path, more: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
@@ -43,6 +44,7 @@ def _start(kit: Path, command: list[str], more: Mapping[str, str] | None) -> sub
             command, cwd=kit, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True,
         )  # fmt: skip
+    _children[process.pid] = process
     (kit / PID_FILE).write_text(json.dumps({"pid": process.pid, "born": _born(process.pid)}))
     return process
 
@@ -88,16 +90,11 @@ def end(pid: int, seconds: float = 5.0) -> None:
                 os.kill(one, sent)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            _reap(members)
             if not any(_born(one) is not None for one in members):
+                for child in [_children.pop(one) for one in members if one in _children]:
+                    child.wait()
                 return
             time.sleep(0.05)
-
-
-def _reap(members: list[int]) -> None:
-    for one in members:
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(one, os.WNOHANG)
 
 
 def _stat(pid: int) -> list[str] | None:
