@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bc3e.federation.engine import flare, kits, launching
+from bc3e.federation.engine import kits, launching
 from bc3e.federation.engine.exchange import Patience
 from bc3e.federation.engine.job import Job
+from bc3e.federation.engine.line import Line
 from bc3e.federation.engine.rehearsal import Rehearsal, deal
 from bc3e.federation.engine.site_config import SiteConfig, write_table
 from tests.federation_engine import faults
@@ -25,11 +26,7 @@ ROOT = Path(__file__).parents[2]
 VOTES = [f"v{i}" for i in range(6)]
 CLUSTERS = [f"c{i}" for i in range(6)]
 IMPATIENT = Patience(answer=4.0, silence=14.0)
-# The engine leaves sockets of tries to connect, and of closed sessions, to the garbage collector.
-ENGINE = [
-    pytest.mark.timeout(600),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+ENGINE = pytest.mark.timeout(600)
 SECONDS = 150.0  # no single run may take longer
 
 
@@ -51,10 +48,12 @@ class Federation:
     """A running federation whose sites can be given other labels and other manners."""
 
     made: Rehearsal
-    link: flare.Link
+    link: Line
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def hand_out(self, how: str, count: int, *, masked: bool = True, allow_two: bool = False) -> list[str]:
+    def hand_out(
+        self, how: str, count: int, *, masked: bool = True, allow_two: bool = False
+    ) -> list[str]:
         """Give the first sites their parts of the table."""
         tables = deal(label_table(), count, how, VOTES, CLUSTERS, "id")
         names = list(self.made.sites)[:count]
@@ -94,9 +93,7 @@ class Federation:
 
     def gaps(self, job: Job) -> tuple[float, float]:
         """Differences from the protocol in one process."""
-        only = Rehearsal(
-            self.made.folder, {s: self.made.sites[s] for s in job.sites}, self.made.control
-        )
+        only = Rehearsal(self.made.folder, {s: self.made.sites[s] for s in job.sites}, self.made.control)
         return only.gaps(job.name)
 
     def log_of(self, name: str) -> str:

@@ -35,9 +35,7 @@ class FaultySite(SiteAgent):
             self.old = self.old or data
         elif number == fault["at"]:
             path.with_suffix(".hit").write_text(str(number))
-            if fault["kind"] == "late":  # delivered after the caller has given up waiting
-                time.sleep(fault["seconds"])
-            elif fault["kind"] == "hold":  # time to be killed in the middle of a round
+            if fault["kind"] == "hold":  # late for the caller, and time to be killed in a round
                 time.sleep(fault["seconds"])
             elif fault["kind"] == "replay":  # somebody sends an old call again
                 told = self.answer(caller, topic, self.old or b"")

@@ -19,7 +19,9 @@ if os.environ.get("BC3E_ENGINE_ALL"):
 
 
 @pytest.mark.parametrize(("how", "count", "masked"), CASES)
-def test_same_model_as_in_one_process(federation: Federation, how: str, count: int, masked: bool) -> None:
+def test_same_model_as_in_one_process(
+    federation: Federation, how: str, count: int, masked: bool
+) -> None:
     sites = federation.hand_out(how, count, masked=masked)
     job = federation.propose(sites, masked=masked)
     last = federation.run(job)

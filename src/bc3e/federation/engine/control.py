@@ -16,6 +16,7 @@ from bc3e.errors import InputError
 from bc3e.federation.checkpoint import write_safely
 from bc3e.federation.engine import flare, launching
 from bc3e.federation.engine.job import Job
+from bc3e.federation.engine.line import Line
 from bc3e.federation.engine.records import read_progress
 from bc3e.federation.processes import RunFailed, RunInterrupted
 
@@ -54,7 +55,7 @@ class Control:
         if launching.running(self.server) is None:
             launching.start_server(self.server, more)
 
-    def connect(self, seconds: float = 60.0) -> flare.Link:
+    def connect(self, seconds: float = 60.0) -> Line:
         """A line to the server, as soon as it listens."""
         deadline, place = time.monotonic() + seconds, flare.address(self.person)
         while not _listens(place):
@@ -65,13 +66,13 @@ class Control:
             time.sleep(0.2)
         while True:
             try:
-                return flare.Link(self.person)
-            except Exception as error:  # the engine has many ways to say that it is not ready
+                return Line(self.person)
+            except RunFailed:
                 if time.monotonic() > deadline:
-                    raise RunFailed(f"the server cannot be reached: {error}") from error
+                    raise
                 time.sleep(0.5)
 
-    def wait_for_sites(self, link: flare.Link, sites: tuple[str, ...], seconds: float) -> None:
+    def wait_for_sites(self, link: Line, sites: tuple[str, ...], seconds: float) -> None:
         """Wait until all sites are connected."""
         deadline = time.monotonic() + seconds
         while missing := set(sites) - set(link.sites()):
@@ -139,14 +140,14 @@ class Control:
         write_safely(self.run_folder(job.name) / "job.json", job.to_json().encode())
         return job
 
-    def submit(self, link: flare.Link, job: Job, site_agent: str = flare.SITE_AGENT) -> str:
+    def submit(self, link: Line, job: Job, site_agent: str = flare.SITE_AGENT) -> str:
         """Hand a run to the engine; the engine's id of it."""
         with tempfile.TemporaryDirectory(prefix="bc3e-") as place:
             ticket = link.submit(flare.write_job(Path(place) / "job", job, site_agent))
         (self.run_folder(job.name) / "ticket.json").write_text(json.dumps({"ticket": ticket}))
         return ticket
 
-    def follow(self, link: flare.Link, job: Job, ticket: str, show: Show, seconds: float) -> Event:
+    def follow(self, link: Line, job: Job, ticket: str, show: Show, seconds: float) -> Event:
         """Report events until the run ends: its last event, or the reason why there is none."""
         seen, deadline, looked, ended = 0, time.monotonic() + seconds, 0.0, 0.0
         while time.monotonic() < deadline:
@@ -168,10 +169,10 @@ class Control:
             time.sleep(0.2)
         raise RunInterrupted(f"the run has not ended within {seconds:.0f} s; it goes on.")
 
-    def _status(self, link: flare.Link, ticket: str) -> str:
+    def _status(self, link: Line, ticket: str) -> str:
         try:
             return link.status(ticket)
-        except Exception as error:
+        except RunFailed as error:
             if launching.running(self.server) is None:
                 raise RunInterrupted("the server does not run any more. Resume the run.") from error
             return "UNKNOWN"
@@ -183,7 +184,7 @@ class Control:
                   if e["event"] == "attempt" and e["attempt"] == job.attempt]  # fmt: skip
         return events[starts[0] :] if starts else []
 
-    def stop_run(self, link: flare.Link, name: str) -> None:
+    def stop_run(self, link: Line, name: str) -> None:
         """Stop a run; it can be resumed."""
         try:
             ticket = json.loads((self.run_folder(name) / "ticket.json").read_text())["ticket"]

@@ -12,7 +12,7 @@ import io
 import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -198,49 +198,29 @@ def address(kit: Path) -> tuple[str, int]:
 
 
 class Link:
-    """The coordinator's line to the server: submit jobs, ask how they are, stop them."""
+    """The engine's own client: :class:`bc3e.federation.engine.line.Line` runs it in a process."""
 
-    def __init__(self, kit: Path, seconds: float = 5.0) -> None:
+    def __init__(self, kit: Path, seconds: float = 15.0) -> None:
         admin = json.loads((kit / "startup" / "fed_admin.json").read_text())["admin"]
-        with _silence():
-            self._session = new_secure_session(admin["username"], str(kit), timeout=seconds)
+        self._session = new_secure_session(admin["username"], str(kit), timeout=seconds)
 
     def sites(self) -> list[str]:
-        """Names of the sites that are connected."""
         return sorted(client.name for client in self._session.get_connected_client_list())
 
-    def submit(self, job: Path) -> str:
-        """Hand in a job; its id."""
-        with _silence():
-            return str(self._session.submit_job(str(job)))
+    def submit(self, job: str) -> str:
+        return str(self._session.submit_job(job))
 
     def status(self, job: str) -> str:
-        """How the engine sees a job: SUBMITTED, RUNNING, FINISHED:COMPLETED, ..."""
-        with _silence():
-            return str(self._session.get_job_status(job))
+        return str(self._session.get_job_status(job))
 
     def explain(self, job: str) -> str:
-        """What the engine noted about a job that did not run."""
-        with _silence():
-            meta = self._session.get_job_meta(job)
+        meta = self._session.get_job_meta(job)
         return json.dumps(
             {key: meta.get(key) for key in ("status", "job_deploy_detail", "schedule_history")}
         )
 
     def abort(self, job: str) -> None:
-        with _silence():
-            self._session.abort_job(job)
-
-    def close(self) -> None:
-        with _silence(), contextlib.suppress(Exception):
-            self._session.close()
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """The engine's API prints to the screen; a command line of ours does not want that."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield
+        self._session.abort_job(job)
 
 
 # Kits and processes.
@@ -267,7 +247,7 @@ def provision(folder: Path, name: str, host: str, port: int, sites: Sequence[str
             {"path": "nvflare.lighter.impl.signature.SignatureBuilder"},
         ],
     }  # fmt: skip
-    with _silence() as _:
+    with contextlib.redirect_stdout(io.StringIO()):  # the engine prints
         builders = prepare_builders(project)
         context = Provisioner(str(folder), builders, prepare_packager(project)).provision(
             prepare_project(project)

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bc3e.errors import InputError
-from bc3e.estimator import BC3E
 from bc3e.federation.engine.exchange import Patience
 from bc3e.selection import CAUTIOUS
+
+if TYPE_CHECKING:
+    from bc3e.estimator import BC3E
 
 NAME_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 
@@ -65,6 +67,9 @@ class Job:
         return replace(self, attempt=self.attempt + 1)
 
     def estimator(self) -> BC3E:
+        """The model whose settings the run has."""
+        from bc3e.estimator import BC3E
+
         try:
             return BC3E(**self.model)
         except TypeError as error:

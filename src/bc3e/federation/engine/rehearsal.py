@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from bc3e.errors import InputError
-from bc3e.federation.engine import flare, kits, launching
+from bc3e.federation.engine import kits, launching
 from bc3e.federation.engine.control import Control, Show
 from bc3e.federation.engine.job import Job
+from bc3e.federation.engine.line import Line
 from bc3e.federation.engine.site_config import SiteConfig, read_table, write_key, write_table
 from bc3e.federation.processes import RunFailed
 from bc3e.federation.running import fit
@@ -123,7 +124,7 @@ class Rehearsal:
         return cls(folder, configs, Control(folder / "kits"))
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[flare.Link]:
+    def running(self) -> Iterator[Line]:
         """Start all processes; end them, and whatever they started, at the end."""
         try:
             self.control.serve(self.environment)
@@ -140,7 +141,7 @@ class Rehearsal:
                 launching.stop(kit)
 
     def run(
-        self, link: flare.Link, name: str, show: Show, *, seconds: float = 3600.0, **settings: Any
+        self, link: Line, name: str, show: Show, *, seconds: float = 3600.0, **settings: Any
     ) -> tuple[Job, float]:
         """One run from its proposal to its last event, and how long it took."""
         began = time.monotonic()
