@@ -13,7 +13,7 @@ from tests.federation_engine.conftest import ENGINE, Federation
 
 pytestmark = ENGINE
 SPLITS = ("row", "column", "arbitrary")
-CASES = [(how, 3, True) for how in SPLITS] + [(how, 6, False) for how in SPLITS]
+CASES = [(how, 3, True) for how in ("row", "column")] + [(how, 6, False) for how in SPLITS]
 if os.environ.get("BC3E_ENGINE_ALL"):
     CASES += [(how, 3, False) for how in SPLITS] + [(how, 6, True) for how in SPLITS]
 
@@ -35,6 +35,7 @@ def test_every_site_has_its_answers_and_the_server_its_records(federation: Feder
     sites = federation.hand_out("arbitrary", 3)
     job = federation.propose(sites)
     federation.run(job)
+    assert max(federation.gaps(job)) <= 1e-6
     expected = fit([federation.made.sites[s].read_site() for s in sites], model=job.estimator())
     folder = federation.made.control.run_folder(job.name)
     model = json.loads((folder / "model.json").read_text())

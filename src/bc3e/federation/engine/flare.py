@@ -11,6 +11,7 @@ import contextlib
 import io
 import json
 import logging
+import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 
 from nvflare.collab import collab
 from nvflare.collab.api.exceptions import CollabCallError, RunAborted
+from nvflare.fuel.f3.drivers import tcp_driver
 from nvflare.fuel.flare_api.flare_api import new_secure_session
 from nvflare.lighter.prov_utils import prepare_builders, prepare_packager
 from nvflare.lighter.provision import prepare_project
@@ -41,6 +43,9 @@ COORDINATOR = "bc3e.federation.engine.flare.Coordinator"
 SITE_AGENT = "bc3e.federation.engine.flare.SiteAgent"
 SITE_NOTE = "bc3e_site.json"  # in the kit's local folder: where the site's configuration file is
 SYNC_SECONDS = 120
+HANDSHAKE_SECONDS = 10.0
+
+logger = logging.getLogger("bc3e.federation")
 
 
 # Calls: what runs inside the engine's job processes.
@@ -226,6 +231,36 @@ class Link:
 # Kits and processes.
 
 
+class GuardedServer(tcp_driver.TcpStreamServer):  # type: ignore[misc]
+    """The engine's listener, with handshakes that are logged when they fail and block nobody else.
+
+    The engine's own shakes hands while it accepts: who connects and says nothing keeps all others out,
+    and who is refused leaves no line in the log.
+    """
+
+    def server_activate(self) -> None:
+        super().server_activate()
+        if self.ssl_context:
+            self.socket.do_handshake_on_connect = False
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        if self.ssl_context:
+            try:
+                request.settimeout(HANDSHAKE_SECONDS)
+                request.do_handshake()
+                request.settimeout(None)
+            except OSError as error:
+                logger.warning("connection from %s refused: %s", client_address[0], error)
+                return
+        super().finish_request(request, client_address)
+
+
+def serve() -> None:
+    """Be the server's process."""
+    tcp_driver.TcpStreamServer = GuardedServer
+    runpy.run_module("nvflare.private.fed.app.server.server_train", run_name="__main__", alter_sys=True)
+
+
 def provision(folder: Path, name: str, host: str, port: int, sites: Sequence[str], person: str) -> Path:
     """Certificates and start-up kits; the folder that holds one kit per participant."""
     participants: list[dict[str, Any]] = [
@@ -264,10 +299,14 @@ def read_yaml(path: Path) -> Any:
 
 def command(kit: Path, name: str | None = None) -> list[str]:
     """How the process of a kit is started: the server's, or that of the named site."""
-    kind, app = ("server", "server_train") if name is None else ("client", "client_train")
+    kind = "server" if name is None else "client"
+    module = (
+        "bc3e.federation.engine.serving"
+        if name is None
+        else "nvflare.private.fed.app.client.client_train"
+    )
     given = ["secure_train=true", "org=bc3e", "config_folder=config"]
     given += [] if name is None else [f"uid={name}"]
-    module = f"nvflare.private.fed.app.{kind}.{app}"
     return [
         sys.executable,
         "-u",

@@ -12,6 +12,7 @@ from typing import Any
 import msgpack
 import numpy as np
 
+from bc3e.alignment import given_classes
 from bc3e.federation.assembly import Seat, build_roles, keepers, places, resume
 from bc3e.federation.checkpoint import Checkpoints, write_safely
 from bc3e.federation.client import Client
@@ -114,7 +115,9 @@ class Member:
     def _holdings(self, data: bytes) -> bytes:
         """Hashed ids and names of columns, once the class list is known."""
         job = self._job()
-        self.classes = np.asarray(common_classes([self.site], json.loads(data)))
+        classes = given_classes(json.loads(data))
+        assert classes is not None
+        self.classes = classes
         self.table: LabelTable = self.site.table(self.classes)
         self.data = SiteData.of(self.site, self.table, self.key, job.run)
         votes, clusters = self.site.column_names
