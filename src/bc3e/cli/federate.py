@@ -286,6 +286,8 @@ class _LiveTable:
 
     def __exit__(self, *error: object) -> None:
         self._live.stop()
+        if not console.is_terminal:  # there the table ends without a line feed
+            console.print()
 
     def show(self, event: Event) -> None:
         if event["event"] == "iteration":
