@@ -154,6 +154,9 @@ def test_silence_is_absence_but_work_is_not(monkeypatch: pytest.MonkeyPatch) -> 
     told = iter([BUSY] * 20 + [b"done"])
     assert insist(lambda *_: next(told), "a", "deliver", b"", Patience(1.0, 0.1)) == b"done"
 
+    with pytest.raises(RunInterrupted, match="a has been at work on one call"):
+        insist(lambda *_: BUSY, "a", "deliver", b"", Patience(1.0, 1.0, work=0.1))
+
     def silent(*_: object) -> bytes:
         raise Unanswered("time-out")
 

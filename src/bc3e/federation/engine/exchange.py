@@ -50,21 +50,28 @@ class Patience:
         Seconds until a call counts as not answered and is repeated.
     silence : float
         Seconds without any answer after which a machine counts as absent and the run stops.
+    work : float
+        Seconds that a machine may be busy with one call.
     """
 
     answer: float = 60.0
     silence: float = 300.0
+    work: float = 7200.0
 
 
 def insist(call: Call, node: str, topic: str, data: bytes, patience: Patience) -> bytes:
     """Call until there is an answer; a busy machine is asked again, a silent one is given up."""
-    heard = time.monotonic()
+    heard = began = time.monotonic()
     while True:
         try:
             answer = call(node, topic, data, patience.answer)
             if answer != BUSY:
                 return answer
             heard = time.monotonic()
+            if heard - began > patience.work:
+                raise RunInterrupted(
+                    f"{node} has been at work on one call for {patience.work:.0f} s; resume the run."
+                )
         except Unanswered as silence:
             if time.monotonic() - heard > patience.silence:
                 raise RunInterrupted(
@@ -166,10 +173,10 @@ class Exchange:
         finally:
             self._lock.release()
 
-    def post(self, parcels: list[Parcel]) -> None:
-        """Send messages of this machine's roles on their ways."""
+    def act(self, work: Callable[[], list[Parcel]]) -> None:
+        """Let a host of this machine do something, and send its messages on their ways."""
         with self._lock:
-            self._route(parcels)
+            self._route(work())
 
     def take(self, parcels: list[Parcel], node: str) -> None:
         """Hand over messages that came from another machine in answer to a call."""

@@ -64,6 +64,10 @@ class Project:
             found = "nothing" if key in known else "an unknown key"
             raise InputError("project", found, f"The keys are {', '.join(sorted(known))}.", place=key)
         host, _, port = str(told["server"]).partition(":")
+        if not host or not (port or "8002").isdigit():
+            raise InputError("project", f"{told['server']!r}", "Write host:port.", place="server")
+        if not isinstance(told["sites"], list) or not all(isinstance(s, str) for s in told["sites"]):
+            raise InputError("project", "no list of names", "Write [bank-a, bank-b].", place="sites")
         return cls(str(told["name"]), host, int(port or 8002), tuple(told["sites"]),
                    str(told["coordinator"]))  # fmt: skip
 

@@ -169,12 +169,12 @@ class Leader:
         server = main.roles[SERVER]
         assert isinstance(server, Server)
         try:
-            exchange.post([parcel for host in hosts for parcel in host.start()])
+            exchange.act(lambda: [parcel for host in hosts for parcel in host.start()])
             for site, answer in self._ask_all("begin", json.dumps(number).encode()).items():
                 exchange.take(unpack(answer)[2], site)
 
             def send(letters: list[Letter]) -> None:
-                exchange.post(main.send(letters))
+                exchange.act(lambda: main.send(letters))
 
             def keep() -> None:
                 main.keep(server)
@@ -182,7 +182,7 @@ class Leader:
 
             def wait() -> None:
                 message, node = self._next(exchange)
-                exchange.post(main.receive(message, SERVER, exchange.residents[node]))
+                exchange.act(lambda: main.receive(message, SERVER, exchange.residents[node]))
 
             learned = server.drive(send, wait, keep)
             exchange.flush(self.job.patience.silence)
@@ -192,7 +192,7 @@ class Leader:
 
     def _next(self, exchange: Exchange) -> tuple[bytes, str]:
         """The next message to the server role, or the reason why there will be none."""
-        deadline = time.monotonic() + 3 * self.job.patience.silence
+        deadline = time.monotonic() + self.job.patience.work
         while True:
             if self.stopped():
                 raise RunInterrupted("the run was stopped. Resume it when all sites are ready.")

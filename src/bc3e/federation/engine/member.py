@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -18,7 +19,7 @@ from bc3e.federation.checkpoint import Checkpoints, write_safely
 from bc3e.federation.client import Client
 from bc3e.federation.defaults import Settings
 from bc3e.federation.engine import planning_post
-from bc3e.federation.engine.exchange import BUSY, Call, CallRefused, Exchange, pack
+from bc3e.federation.engine.exchange import BUSY, Call, CallRefused, Exchange, Unanswered, pack
 from bc3e.federation.engine.job import Job
 from bc3e.federation.engine.passport import Passport, check, issue
 from bc3e.federation.engine.site_config import SiteConfig
@@ -207,7 +208,8 @@ class Member:
     def _trouble(self, error: Exception) -> None:
         """Tell the server that this site cannot go on."""
         logger.error("the run cannot go on here: %s", error)
-        self.call(SERVER, "trouble", str(error).encode(), self._job().patience.answer)
+        with contextlib.suppress(Unanswered, CallRefused):  # the server finds out by itself
+            self.call(SERVER, "trouble", str(error).encode(), self._job().patience.answer)
 
     def _finish(self, data: bytes) -> bytes:
         """Write this site's answers; the server learns that it is done, and the list of messages."""
