@@ -121,6 +121,8 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]
     )  # fmt: skip
     made.environment = {"PYTHONPATH": str(ROOT)}
     with made.running() as link:
-        yield Federation(made, link)
+        found = Federation(made, link)
+        yield found
+        found.link.close()  # another one than at the beginning if the server was restarted
     for kit in (made.control.server, *(config.kit for config in made.sites.values())):
         assert launching.running(kit) is None
