@@ -50,6 +50,7 @@ bench: $(READY) ## speed and memory, as ratios of things run side by side
 	$(PY) benchmarks/speed.py
 	$(PY) benchmarks/adapt_speed.py
 	$(PY) -m benchmarks.federation
+	$(PY) -m benchmarks.federation_engine
 
 bench-accuracy: $(READY) ## accuracy of every method on the development and check cases
 	$(PY) -m benchmarks.accuracy.run

@@ -17,6 +17,7 @@ import typer
 from bc3e.cli import adapt, compare, demo, drift, refine, validate
 from bc3e.cli.command import StopError, add_command
 from bc3e.cli.errors import CommandError, explain, one_line
+from bc3e.cli.federate import federate_app
 from bc3e.errors import InputError
 
 USAGE, FAULT, PIPE = 2, 3, 141
@@ -61,6 +62,7 @@ for _name, _module in {
     "demo": demo,
 }.items():
     add_command(app, _name, _module.run, _module.GROUPS, _module.EXAMPLES)
+app.add_typer(federate_app)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-import msgpack  # type: ignore[import-untyped]
+import msgpack
 import numpy as np
 
 from bc3e.federation.envelope import Array, Kind, Message, MessageRefused

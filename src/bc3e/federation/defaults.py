@@ -21,17 +21,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bc3e.errors import InputError
-from bc3e.estimator import BC3E
 from bc3e.model.calibration import solve_exponent
 from bc3e.model.evidence import FloatArray
 from bc3e.model.parameters import MeanRule, Parameters, Rules, VarianceRule
 from bc3e.selection import CAUTIOUS, share_of_one
-from bc3e.settings import check_constructor, mean_rule, variance_rule
+
+# Sites follow settings and need no estimator: what only it needs is loaded when it is used.
+if TYPE_CHECKING:
+    from bc3e.estimator import BC3E
 
 # Sums over all objects: "agreement" or confidences of "votes" or "answer" at a power.
 Ask = Callable[[str, float], FloatArray]
@@ -84,6 +86,8 @@ def settings_of(
     classifier_weights: Mapping[str, float] | None = None,
 ) -> Settings:
     """The settings of an estimator, as far as sites can follow them."""
+    from bc3e.settings import check_constructor
+
     check_constructor(model)
     if model.init not in ("votes", ["votes"], ("votes",)):
         raise InputError(
@@ -137,6 +141,8 @@ def ballot_names(settings: Settings) -> list[str]:
 
 def rules_of(model: BC3E, k: int) -> Rules:
     """Rules of the server's parameters; profiles live with the auxiliary clients."""
+    from bc3e.settings import mean_rule, variance_rule
+
     return Rules(
         mean_rule(model.class_mean, k),
         variance_rule("class_variance", model.class_variance, k),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from bc3e.federation.checkpoint import Checkpoints
 from bc3e.federation.kinds import KINDS
@@ -68,17 +68,20 @@ class Host:
             parcels += self._post(role.start())
         return parcels + self._work()
 
-    def receive(self, data: bytes, recipient: str) -> list[Parcel]:
+    def receive(
+        self, data: bytes, recipient: str, residents: Collection[str] | None = None
+    ) -> list[Parcel]:
         """Let a message in, and return what the roles have to say to that.
 
-        A message that the inbox or the role refuses is logged and changes nothing.
+        A message that the inbox or the role refuses is logged and changes nothing. `residents` are
+        the addresses that live where it came from, if that is known.
         """
         inbox = self.inboxes.get(recipient)
         if inbox is None:
             logger.warning("message refused: there is no role %s here", recipient)
             return []
         try:
-            message = inbox.accept(data)
+            message = inbox.accept(data, residents)
         except MessageRefused:
             return []
         fault = self.roles[recipient].fault(message)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from bc3e.federation.codec import MAX_MESSAGE_BYTES, decode, encode
@@ -53,10 +53,16 @@ class Inbox:
         self._attempt = 0
         self._last: dict[str, tuple[int, int]] = {}
 
-    def accept(self, data: bytes) -> Message:
-        """Decode and let in, or log the reason and raise :class:`MessageRefused`."""
+    def accept(self, data: bytes, residents: Collection[str] | None = None) -> Message:
+        """Decode and let in, or log the reason and raise :class:`MessageRefused`.
+
+        `residents` are the addresses that live where the message came from, if the carrier knows
+        who that was: nobody can then write in the name of another.
+        """
         try:
             message = decode(data, self.kinds, max_bytes=self.max_bytes)
+            if residents is not None and message.sender not in residents:
+                raise MessageRefused("its sender does not live where it came from")
             self._check(message)
         except MessageRefused as refusal:
             logger.warning("message to %s refused: %s", self.address, refusal.reason)
