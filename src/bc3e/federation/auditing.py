@@ -41,9 +41,7 @@ FEWEST_OBJECTS = 10  # of a block that is worth an attack
 PERMUTATIONS = 5
 
 
-def audit(
-    result: Result, truth: Sequence[Site], *, model: BC3E | None = None, thorough: bool = False
-) -> Audit:
+def audit(result: Result, truth: Sequence[Site], *, model: BC3E | None = None, effort: int = 0) -> Audit:
     """Attack every node of a recorded run and measure what it can find out.
 
     Parameters
@@ -54,10 +52,11 @@ def audit(
         The sites of the run, with their labels: what the guesses are held against.
     model : BC3E, optional
         The settings of the run, if they are not the default ones: they are public.
-    thorough : bool
-        Make the attacks of :mod:`bc3e.federation.end_view` as well, which take seconds for each node:
-        what the last totals and the answers tell an attacker who makes the most of them. Without them
-        the answer baseline is too low.
+    effort : int
+        Random starts of the attacks of :mod:`bc3e.federation.end_view`, which take a tenth of a second
+        each; 0 leaves them out. They show what the last totals and the answers tell an attacker who
+        makes the most of them: without them the answer baseline is too low. 100 are enough for three
+        clusterings of a hundred objects.
 
     Returns
     -------
@@ -93,7 +92,9 @@ def audit(
         for block in result.plan.blocks:
             if block.size >= FEWEST_OBJECTS and not block.private:
                 told = view(node, block, result.plan, seen)
-                ending = _ending(told, result, seen, secrets, model) if thorough else _Ending([], [])
+                ending = (
+                    _ending(told, result, seen, secrets, (model, effort)) if effort else _Ending([], [])
+                )
                 findings += _attack_block(told, result, secrets, ending)
         findings += _attack_rows(node, result.plan, seen, secrets, model)
     return Audit(tuple(findings))
@@ -146,10 +147,10 @@ class _Ending:
 
 
 def _ending(
-    shown: View, result: Result, seen: Sequence[Message], secrets: _Secrets, model: BC3E
+    shown: View, result: Result, seen: Sequence[Message], secrets: _Secrets, how: tuple[BC3E, int]
 ) -> _Ending:
-    site, block = shown.node.site, shown.block
-    found = end_view.from_last_totals(shown)
+    (model, effort), site, block = how, shown.node.site, shown.block
+    found = end_view.from_last_totals(shown, effort)
     if site is None or site not in block.sites or shown.answer is None:
         return _Ending(found, [])
 
@@ -158,7 +159,7 @@ def _ending(
         return secrets.labels(where, site, "clusters", column)
 
     own = end_view.own_columns(shown, result.plan, seen, labels)
-    read = None if own is None else end_view.from_answers(shown, result, model, own)
+    read = None if own is None else end_view.from_answers(shown, result, model, own, effort)
     if read is None:
         return _Ending(found, [])
     belief = guesses.belief(read.votes, _own_votes(site, block, secrets))

@@ -27,7 +27,7 @@ from bc3e.model.parameters import Parameters
 OwnLabels = Callable[[RowBlock, str], Labels]
 
 
-def from_last_totals(shown: View) -> list[Labels]:
+def from_last_totals(shown: View, starts: int) -> list[Labels]:
     """Partitions by the clusterings in the totals of the last sweep, where the node adds up."""
     if not shown.steps or shown.steps[-1].shares is None or shown.weight <= 0:
         return []
@@ -36,7 +36,9 @@ def from_last_totals(shown: View) -> list[Labels]:
     heard = last.shares.total.sum(axis=1) / shown.weight
     clusterings = round(float(heard.max()))
     full = np.abs(heard - clusterings) < 1e-6  # objects that miss no label
-    found = taken_apart(last.tendency[full], last.shares.total[full], clusterings, shown.weight)
+    found = taken_apart(
+        last.tendency[full], last.shares.total[full], clusterings, shown.weight, starts=starts
+    )
     if found is None:
         return []
     return [_spread(part, full) for part in found.partitions]
@@ -49,7 +51,9 @@ def _spread(part: Labels, where: np.ndarray) -> Labels:
     return groups
 
 
-def from_answers(shown: View, result: Result, model: BC3E, own: Sequence[OwnColumn]) -> Reading | None:
+def from_answers(
+    shown: View, result: Result, model: BC3E, own: Sequence[OwnColumn], starts: int
+) -> Reading | None:
     """Clusterings and votes of the other sites, from a site's answers and what it has itself."""
     if shown.answer is None or model.posterior != "structured" or result.evidence_weight <= 0:
         return None
@@ -63,7 +67,7 @@ def from_answers(shown: View, result: Result, model: BC3E, own: Sequence[OwnColu
     # How many clusterings count is not known where weights are shared out: try.
     for clusterings in range(listed, len(own), -1):
         known = Known(own, classifiers, clusterings, result.evidence_weight, parameters, powers)
-        found = read_answers(shown.answer, known)
+        found = read_answers(shown.answer, known, starts)
         if found is not None:
             return found
     return None

@@ -15,12 +15,13 @@ import numpy as np
 from scipy.special import softmax
 
 from bc3e.federation.answer_reading import Powers, answers_of, behind, vote_totals
-from bc3e.federation.one_total import Solution, taken_apart
+from bc3e.federation.one_total import STARTS, TOLERANCE, Solution, taken_apart
 from bc3e.federation.scoring import Labels, codes
 from bc3e.model.evidence import FloatArray
 from bc3e.model.parameters import Parameters
 
 MATCH = 1e-7  # an answer that was run forwards is the object's own
+AMPLIFIED = 300.0  # error of the totals behind rounded answers, for an error of one of these
 MOST_WAYS = 100_000
 
 
@@ -61,8 +62,15 @@ class Reading:
     votes: FloatArray
 
 
-def read_answers(answer: FloatArray, known: Known) -> Reading | None:
-    """The clusterings and votes behind answers (n, k); None if they could not be found."""
+def read_answers(
+    answer: FloatArray, known: Known, starts: int = STARTS, digits: int | None = None
+) -> Reading | None:
+    """The clusterings and votes behind answers (n, k); None if they could not be found.
+
+    `starts` are the random starts of the search, `digits` the decimal digits of the answers if they
+    have been rounded.
+    """
+    rounded = 0.0 if digits is None else 0.5 * 10.0**-digits
     label_weight = known.weight * known.clusterings
     found = behind(answer, known.classifiers, label_weight, known.parameters, known.powers)
     others = known.clusterings - len(known.own)
@@ -72,11 +80,18 @@ def read_answers(answer: FloatArray, known: Known) -> Reading | None:
     for column in known.own:
         told = column.profile[column.labels[found.read]]
         rest -= known.weight * softmax(found.tendency + told, axis=1)
-    solution = taken_apart(found.tendency, rest, others, known.weight)
-    return None if solution is None else _matched(answer, known, solution)
+    solution = taken_apart(
+        found.tendency,
+        rest,
+        others,
+        known.weight,
+        starts=starts,
+        tolerance=max(TOLERANCE, AMPLIFIED * rounded),
+    )
+    return None if solution is None else _matched(answer, known, solution, max(MATCH, 10.0 * rounded))
 
 
-def _matched(answer: FloatArray, known: Known, solution: Solution) -> Reading | None:
+def _matched(answer: FloatArray, known: Known, solution: Solution, tolerance: float) -> Reading | None:
     """Labels and votes of every object, by running all of them forwards."""
     ways = vote_totals(known.classifiers, answer.shape[1])
     own = [np.arange(len(column.profile)) for column in known.own]
@@ -97,7 +112,7 @@ def _matched(answer: FloatArray, known: Known, solution: Solution) -> Reading | 
         for at, column in enumerate(known.own):
             off = np.where(chosen[:, 1 + at] == column.labels[n], off, np.inf)
         way = int(off.argmin())
-        alone = off[way] > MATCH
+        alone = off[way] > tolerance
         labels[n] = len(chosen) + n if alone else chosen[way, 1 + len(known.own) :]
         votes[n] = ways[chosen[way, 0]]
     return Reading([codes(part) for part in labels.T], votes)

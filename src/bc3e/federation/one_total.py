@@ -53,7 +53,13 @@ class Solution:
 
 
 def taken_apart(
-    tendency: FloatArray, totals: FloatArray, clusterings: int, weight: float, *, starts: int = STARTS
+    tendency: FloatArray,
+    totals: FloatArray,
+    clusterings: int,
+    weight: float,
+    *,
+    starts: int = STARTS,
+    tolerance: float = TOLERANCE,
 ) -> Solution | None:
     """The clusterings behind the totals of a single sweep; None if nothing is explained exactly.
 
@@ -66,24 +72,27 @@ def taken_apart(
         What each counts.
     starts : int
         Random starts; the search ends early once nearly all objects are explained.
+    tolerance : float
+        How exact the totals are.
     """
     if clusterings < 1 or SIZE**clusterings > MOST_COMBINATIONS or not totals.any():
         return None
-    groups = equal_rows(np.hstack([tendency, totals]), 1e-9)
+    groups = equal_rows(np.hstack([tendency, totals]), tolerance / 100.0)
     _, first = np.unique(groups, return_index=True)
     e, s = tendency[first], totals[first]
     fit = MixtureFit(e, s, [SIZE] * clusterings, weight)
     rng = np.random.default_rng(0)
     best: Solution | None = None
     for _ in range(starts):
-        profiles, good = fit.exact(fit.run(fit.start(rng)), TOLERANCE)
+        profiles, good = fit.exact(fit.run(fit.start(rng)), tolerance)
         if good.sum() < min(SEEDS, len(e)):
             continue
-        profiles = _pruned(e, s, weight, _extended(e, s, weight, profiles))
+        profiles = _extended(e, s, weight, profiles, tolerance)
+        profiles = _pruned(e, s, weight, profiles, tolerance)
         labels, off = _explain(e, s, weight, profiles)
-        explained = float(np.mean(off < TOLERANCE))
+        explained = float(np.mean(off < tolerance))
         if best is None or explained > best.explained:
-            best = Solution(profiles, _alone(labels, off >= TOLERANCE)[groups], explained)
+            best = Solution(profiles, _alone(labels, off >= tolerance)[groups], explained)
         if explained >= ENOUGH:
             break
     return best
@@ -109,17 +118,19 @@ def _explain(
     return choices[off.argmin(axis=1)], off.min(axis=1)
 
 
-def _extended(e: FloatArray, s: FloatArray, weight: float, profiles: Profiles) -> Profiles:
+def _extended(
+    e: FloatArray, s: FloatArray, weight: float, profiles: Profiles, tolerance: float
+) -> Profiles:
     """Profiles and those that the objects left over have in common, the most common first."""
-    left = _explain(e, s, weight, profiles)[1] >= TOLERANCE
+    left = _explain(e, s, weight, profiles)[1] >= tolerance
     while np.prod([len(known) for known in profiles]) <= MOST_PATTERNS:
-        found = [_wanted(e[left], s[left], weight, profiles, m) for m in range(len(profiles))]
+        found = [_wanted(e[left], s[left], weight, profiles, m, tolerance) for m in range(len(profiles))]
         support = [count for count, _ in found]
         at = int(np.argmax(support))
         if support[at] < 2:
             break
         more = [np.vstack([p, found[m][1]]) if m == at else p for m, p in enumerate(profiles)]
-        still = _explain(e, s, weight, more)[1] >= TOLERANCE
+        still = _explain(e, s, weight, more)[1] >= tolerance
         if still.sum() > left.sum() - 2:  # equal by accident: it explains nothing
             break
         profiles, left = more, still
@@ -127,7 +138,7 @@ def _extended(e: FloatArray, s: FloatArray, weight: float, profiles: Profiles) -
 
 
 def _wanted(
-    e: FloatArray, s: FloatArray, weight: float, profiles: Profiles, m: int
+    e: FloatArray, s: FloatArray, weight: float, profiles: Profiles, m: int, tolerance: float
 ) -> tuple[int, FloatArray]:
     """The profile of clustering m that explains most of these objects, and how many."""
     nothing = 0, np.zeros(e.shape[1])
@@ -141,26 +152,28 @@ def _wanted(
     told = np.log(rest[(rest > 1e-9).all(axis=2)]) - e[who]
     told -= told[:, -1:]
     direction = np.random.default_rng(2).normal(size=told.shape[1])
-    same = equal_values(told @ direction, 1e-6)
+    same = equal_values(told @ direction, 10.0 * tolerance)
     pairs = np.unique(np.stack([same, who], axis=1), axis=0)[:, 0]  # each object counts once
     counts = np.bincount(pairs)
     largest = int(counts.argmax())
     return int(counts[largest]), np.median(told[same == largest], axis=0)
 
 
-def _pruned(e: FloatArray, s: FloatArray, weight: float, profiles: Profiles) -> Profiles:
+def _pruned(
+    e: FloatArray, s: FloatArray, weight: float, profiles: Profiles, tolerance: float
+) -> Profiles:
     """Profiles less those without which as many objects are explained, the rarest first."""
     if np.prod([len(known) for known in profiles]) > MOST_PATTERNS:
         return profiles
     labels, off = _explain(e, s, weight, profiles)
-    good = off < TOLERANCE
+    good = off < tolerance
     kept = [np.ones(len(known), dtype=bool) for known in profiles]
     uses = [np.bincount(labels[good, m], minlength=len(known)) for m, known in enumerate(profiles)]
     for _, m, row in sorted((n, m, j) for m, counts in enumerate(uses) for j, n in enumerate(counts)):
         kept[m][row] = False
         if kept[m].any():
             fewer = [known[some] for known, some in zip(profiles, kept, strict=True)]
-            if np.sum(_explain(e, s, weight, fewer)[1] < TOLERANCE) >= np.sum(good):
+            if np.sum(_explain(e, s, weight, fewer)[1] < tolerance) >= np.sum(good):
                 continue
         kept[m][row] = True
     return [known[some] for known, some in zip(profiles, kept, strict=True)]

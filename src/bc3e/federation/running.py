@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import secrets
 from collections.abc import Mapping, Sequence
@@ -24,12 +25,14 @@ from bc3e.federation.messages import Message
 from bc3e.federation.noise import Noise, noise_secret, scrambled
 from bc3e.federation.planning import Plan, client
 from bc3e.federation.planning_post import PlanningPost, seat_by_post
-from bc3e.federation.privacy import Policy
+from bc3e.federation.privacy import Policy, few_clusterings
 from bc3e.federation.result import Outcome, Result, SiteResult
 from bc3e.federation.roles import Run, Unmasking
 from bc3e.federation.sites import Answers, Site, SiteData, common_classes
 from bc3e.model.parameters import Rules
 from bc3e.selection import CAUTIOUS
+
+logger = logging.getLogger("bc3e.federation")
 
 
 def plan(sites: Sequence[Site]) -> Plan:
@@ -135,6 +138,8 @@ def fit(
     )
     policy = Policy(found, masked, allow_two)
     policy.check()
+    for line in few_clusterings(found) if masked and not noise else ():
+        logger.warning(line)
     run = Run(run_id, attempt, found, policy, settings)
     rules = rules_of(model, len(classes))
     identities = (

@@ -1,0 +1,143 @@
+"""What protects labels in a federation and what does not; behind docs/method-privacy.md.
+
+python -m benchmarks.privacy_protection            # all tables, about ten minutes on one core
+python -m benchmarks.privacy_protection --quick    # the same with few runs
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bc3e import BC3E, federation
+from bc3e.federation.answer_reading import Powers
+from bc3e.federation.auditing import audit
+from bc3e.federation.end_view import own_columns
+from bc3e.federation.from_answers import Known, read_answers
+from bc3e.federation.one_total import taken_apart
+from bc3e.federation.result import Result
+from bc3e.federation.scoring import Labels, best_rand, codes
+from bc3e.federation.sites import Site
+from bc3e.federation.views import View, nodes, view
+from bc3e.model.parameters import Parameters
+from benchmarks.privacy import COUNTED, by_column
+
+OBJECTS = 120
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+
+
+def runs(count: int) -> Iterator[tuple[list[Site], Result]]:
+    for seed in range(count):
+        sites = by_column(seed, OBJECTS)
+        yield sites, federation.fit(sites, model=COUNTED, record=True)
+
+
+def seen_by(name: str, result: Result) -> View:
+    node = next(node for node in nodes(result.plan) if node.name == name)
+    return view(node, result.plan.blocks[0], result.plan, node.transcript(result.transcript))
+
+
+def in_block_order(sites: Sequence[Site], result: Result) -> list[Labels]:
+    """Labels of each site's clustering, in the order in which the auxiliary server has the objects."""
+    return [
+        codes(site.clusters.to_numpy()[np.argsort(result.hashes[site.name], kind="stable"), 0])
+        for site in sites
+    ]
+
+
+def one_sweep(count: int) -> None:
+    """How much a single sweep tells, whichever it is: other starts and fewer sweeps do not help."""
+    found: dict[str, list[float]] = {"second": [], "tenth": [], "last": [], "last, by object": []}
+    for sites, result in runs(count):
+        shown = seen_by("auxiliary-server:1", result)
+        truth = in_block_order(sites, result)
+        for name, at in (("second", 1), ("tenth", 9), ("last", -1)):
+            step = shown.steps[at]
+            assert step.shares is not None
+            solved = taken_apart(step.tendency, step.shares.total, 3, shown.weight)
+            parts = [] if solved is None else solved.partitions
+            found[name] += [best_rand(parts, labels) for labels in truth]
+        rows = [codes(site.clusters.to_numpy()[:, 0]) for site in sites]
+        found["last, by object"] += [best_rand(parts, labels) for labels in rows]
+    print("\n| sweep that the auxiliary server is shown | adjusted Rand |\n|---|---|")
+    for name, values in found.items():
+        print(f"| {name} | {np.mean(values):.2f} |", flush=True)
+
+
+def rounded_answers(count: int) -> None:
+    """What a site would find out from its answers alone if they were rounded."""
+    print("\n| digits of the answers | clusterings found | adjusted Rand |\n|---|---|---|")
+    recorded = list(runs(count))
+    for digits in (None, 10, 8, 7, 6, 5, 4, 3):
+        found = []
+        for sites, result in recorded:
+            truth = in_block_order(sites, result)
+            shown = seen_by("s0", result)
+            assert shown.answer is not None
+            answer = shown.answer if digits is None else np.round(shown.answer, digits)
+            read = read_answers(answer, _known(shown, sites, result), digits=digits)
+            parts = [] if read is None else read.partitions
+            found += [best_rand(parts, labels) for labels in truth[1:]]
+        name = "all" if digits is None else str(digits)
+        share = np.mean(np.array(found) > 0.9)
+        print(f"| {name} | {share:.0%} | {np.mean(found):.2f} |", flush=True)
+
+
+def _known(shown: View, sites: Sequence[Site], result: Result) -> Known:
+    own = in_block_order(sites, result)[0]
+    node = next(node for node in nodes(result.plan) if node.name == "s0")
+    columns = own_columns(
+        shown, result.plan, node.transcript(result.transcript), lambda block, column: own
+    )
+    assert columns is not None
+    nothing = np.empty((0, len(result.classes)))
+    parameters = Parameters(result.class_mean, result.class_variance, result.delta2, nothing)
+    powers = Powers(result.vote_exponent, result.answer_exponent, float(COUNTED.vote_weight), True)
+    return Known(columns, 3, 3, result.evidence_weight, parameters, powers)
+
+
+def scrambled_labels(attacked: int, fitted: int) -> None:
+    """Attack success and accuracy by the share of cluster labels that the sites scramble."""
+    print("\n| noise | epsilon | auxiliary server | site | perplexity, site | by chance "
+          "| accuracy, weight 1 | default settings |\n" + "|---" * 8 + "|")  # fmt: skip
+    for share in SHARES:
+        noise = federation.Noise(clusters=share)
+        told: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
+        for seed in range(attacked):
+            sites = by_column(seed, OBJECTS)
+            result = federation.fit(sites, model=COUNTED, record=True, noise=noise)
+            for f in audit(result, sites, model=COUNTED, effort=100).select(attack="clusters").findings:
+                if f.node != "all roles without labels":
+                    told[f.node.startswith("s")].append((f.success, f.perplexity, f.chance_perplexity))
+        server, site = (np.mean(told[key], axis=0) for key in (False, True))
+        right = [np.mean([accuracy(seed, model, noise) for seed in range(fitted)])
+                 for model in (COUNTED, BC3E())]  # fmt: skip
+        print(
+            f"| {share:.0%} | {noise.epsilon('clusters', 4):.1f} | {server[0]:.2f} | {site[0]:.2f} "
+            f"| {site[1]:.2f} | {site[2]:.2f} | {right[0]:.1%} | {right[1]:.1%} |",
+            flush=True,
+        )
+    votes = np.mean([accuracy(seed, BC3E(evidence_weight=0.0), None) for seed in range(fitted)])
+    print(f"\nWithout clusterings: {votes:.1%}.")
+
+
+def accuracy(seed: int, model: BC3E, noise: federation.Noise | None, n: int = 1000) -> float:
+    """Share of right labels of a fit across three sites; plain, since masks change no label."""
+    truth = np.random.default_rng([seed, 2026]).integers(3, size=n)
+    result = federation.fit(by_column(seed, n), model=model, masked=False, noise=noise)
+    return float(np.mean(np.asarray(result.for_site("s0").labels) == truth))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few runs")
+    quick = parser.parse_args().quick
+    one_sweep(2 if quick else 10)
+    rounded_answers(2 if quick else 10)
+    scrambled_labels(1 if quick else 5, 2 if quick else 20)
+
+
+if __name__ == "__main__":
+    main()
