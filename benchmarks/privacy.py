@@ -7,6 +7,7 @@ python -m benchmarks.privacy --quick    # the same with few runs
 from __future__ import annotations
 
 import argparse
+import logging
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -229,6 +230,7 @@ def masking_time() -> None:
 
 
 def main() -> None:
+    logging.getLogger("bc3e.federation").setLevel(logging.ERROR)  # few clusterings are the point here
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few runs")
     quick = parser.parse_args().quick

@@ -7,11 +7,13 @@ python -m benchmarks.privacy_protection --quick    # the same with few runs
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from bc3e import BC3E, federation
+from bc3e.federation.additive import additive_parts
 from bc3e.federation.answer_reading import Powers
 from bc3e.federation.auditing import audit
 from bc3e.federation.end_view import own_columns
@@ -98,6 +100,27 @@ def _known(shown: View, sites: Sequence[Site], result: Result) -> Known:
     return Known(columns, 3, 3, result.evidence_weight, parameters, powers)
 
 
+def noise_on_sums(count: int) -> None:
+    """Noise that every total of an object carries, the same in all sweeps: it cancels in differences."""
+    print("\n| noise on totals | one total | difference of two |\n|---|---|---|")
+    recorded = list(runs(count))
+    for scale in (0.01, 0.05, 0.2):
+        single, difference = [], []
+        for seed, (sites, result) in enumerate(recorded):
+            steps = seen_by("auxiliary-server:1", result).steps
+            # Two sweeps in which all objects have the same tendency: the first, and that of the answer.
+            cold = [
+                s.shares.total for s in steps if s.shares and np.ptp(s.tendency, axis=0).max() < 1e-9
+            ]
+            noise = np.random.default_rng(seed).normal(scale=scale, size=cold[0].shape)
+            one = additive_parts(cold[0] + noise)
+            two = additive_parts((cold[-1] + noise) - (cold[0] + noise))
+            for labels in in_block_order(sites, result):
+                single.append(best_rand(one, labels))
+                difference.append(best_rand(two, labels))
+        print(f"| {scale} | {np.mean(single):.2f} | {np.mean(difference):.2f} |", flush=True)
+
+
 def scrambled_labels(attacked: int, fitted: int) -> None:
     """Attack success and accuracy by the share of cluster labels that the sites scramble."""
     print("\n| noise | epsilon | auxiliary server | site | perplexity, site | by chance "
@@ -108,7 +131,7 @@ def scrambled_labels(attacked: int, fitted: int) -> None:
         for seed in range(attacked):
             sites = by_column(seed, OBJECTS)
             result = federation.fit(sites, model=COUNTED, record=True, noise=noise)
-            for f in audit(result, sites, model=COUNTED, effort=100).select(attack="clusters").findings:
+            for f in audit(result, sites, model=COUNTED, effort=10).select(attack="clusters").findings:
                 if f.node != "all roles without labels":
                     told[f.node.startswith("s")].append((f.success, f.perplexity, f.chance_perplexity))
         server, site = (np.mean(told[key], axis=0) for key in (False, True))
@@ -131,12 +154,14 @@ def accuracy(seed: int, model: BC3E, noise: federation.Noise | None, n: int = 10
 
 
 def main() -> None:
+    logging.getLogger("bc3e.federation").setLevel(logging.ERROR)  # few clusterings are the point here
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few runs")
     quick = parser.parse_args().quick
     one_sweep(2 if quick else 10)
     rounded_answers(2 if quick else 10)
-    scrambled_labels(1 if quick else 5, 2 if quick else 20)
+    noise_on_sums(2 if quick else 10)
+    scrambled_labels(1 if quick else 4, 2 if quick else 10)
 
 
 if __name__ == "__main__":
