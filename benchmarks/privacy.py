@@ -130,7 +130,7 @@ def cover(runs: int) -> None:
         for n in (100, 300):
             told: dict[str, list[tuple[float, ...]]] = defaultdict(list)
             for seed in range(runs):
-                found = audited(by_column(seed, n, 3 * per_site), True, effort=30)
+                found = audited(by_column(seed, n, 3 * per_site), True, effort=0)
                 for f in found.select(attack="clusters").findings:
                     values = (f.ideal, f.answer, f.ideal_perplexity, f.chance_perplexity)
                     told["site" if f.node.startswith("s") else f.node.split(":")[0]].append(values)
@@ -238,12 +238,12 @@ def main() -> None:
     print(HEADER)
     by_role(by_column, 120, runs)
     by_role(by_row, 60, runs)
-    by_role(by_both, 180, 1 if quick else 2, effort=10)
+    by_role(by_both, 180, 1 if quick else 2, effort=0)
     print(f"\nThe column split with the default settings\n\n{HEADER}")
-    by_role(by_column, 120, 2 if quick else 12, BC3E(), effort=20)
+    by_role(by_column, 120, 2 if quick else 12, BC3E(), effort=0)
     print(f"\nThe same with {10_000:,} objects\n\n{HEADER}")
-    by_role(by_column, 10_000, 1)
-    cover(1 if quick else 3)
+    by_role(by_column, 10_000, 1, effort=20)
+    cover(1)
     one_object(2 if quick else 6)
     previews()
     masking_time()

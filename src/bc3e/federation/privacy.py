@@ -8,7 +8,7 @@ from bc3e.errors import InputError
 from bc3e.federation.planning import ColumnGroup, Plan, RowBlock
 
 FEWEST = 3  # sites in a sum that shows nobody's part
-FEW = 4  # clusterings of shared objects that have been told apart from totals and answers alone
+FEW = 4  # clusterings of shared objects that totals and answers alone may tell apart: measured for 3
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def few_clusterings(plan: Plan) -> list[str]:
         count = sum(len(columns) for _, columns in block.clusters)
         if len(block.labellers) > 1 and count <= FEW:
             lines.append(
-                f"{block.address}: the {count} clusterings of its {block.size:,} objects can be told "
+                f"{block.address}: the {count} clusterings of its {block.size:,} objects may be told "
                 "apart from totals and from answers, masked or not; more of them, or noise=, help"
             )
     return lines
