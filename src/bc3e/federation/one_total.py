@@ -22,6 +22,7 @@ from bc3e.model.evidence import FloatArray
 TOLERANCE = 1e-7
 SIZE = 4  # profiles of a clustering that the fit looks for; others are found later
 MOST_COMBINATIONS = 300  # of labels, in the fit
+MOST_FITTED = 120  # distinct objects of the fit, the most common: rare ones lead it astray
 MOST_PATTERNS = 5_000  # of labels, in the algebra
 SEEDS = 6  # objects that must be exact before the rest is worth a try
 STARTS, ENOUGH = 120, 0.97
@@ -78,9 +79,10 @@ def taken_apart(
     if clusterings < 1 or SIZE**clusterings > MOST_COMBINATIONS or not totals.any():
         return None
     groups = equal_rows(np.hstack([tendency, totals]), tolerance / 100.0)
-    _, first = np.unique(groups, return_index=True)
+    _, first, counts = np.unique(groups, return_index=True, return_counts=True)
     e, s = tendency[first], totals[first]
-    fit = MixtureFit(e, s, [SIZE] * clusterings, weight)
+    common = np.sort(np.argsort(-counts, kind="stable")[:MOST_FITTED])
+    fit = MixtureFit(e[common], s[common], [SIZE] * clusterings, weight)
     rng = np.random.default_rng(0)
     best: Solution | None = None
     for _ in range(starts):
