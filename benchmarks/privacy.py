@@ -1,12 +1,13 @@
 """What each role of a federation can find out, plain and masked; behind docs/method-privacy.md.
 
-python benchmarks/privacy.py            # all tables, about five minutes on one core
-python benchmarks/privacy.py --quick    # the same with few runs
+python -m benchmarks.privacy            # all tables, 50 runs: about fifteen minutes on one core
+python -m benchmarks.privacy --quick    # the same with few runs
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -61,26 +62,35 @@ def by_both(seed: int, n: int) -> list[Site]:
     ]
 
 
-def audited(sites: list[Site], masked: bool, model: BC3E = COUNTED) -> Audit:
+def audited(sites: list[Site], masked: bool, model: BC3E = COUNTED, effort: int = 100) -> Audit:
     result = federation.fit(sites, model=model, masked=masked, record=True)
-    return audit(result, sites, model=model)
+    return audit(result, sites, model=model, effort=effort)
 
 
 HEADER = (
     "| split | messages | role | attack | success | ideal | answer | chance "
-    "| perplexity | ideal | answer | chance | largest gain over ideal |\n" + "|---" * 13 + "|"
+    "| perplexity | ideal | answer | chance | largest gain over ideal | gain over answer |\n"
+    + "|---" * 14
+    + "|"
 )
 
 
-def by_role(split: Callable[[int, int], list[Site]], n: int, runs: int, model: BC3E = COUNTED) -> None:
+def by_role(
+    split: Callable[[int, int], list[Site]],
+    n: int,
+    runs: int,
+    model: BC3E = COUNTED,
+    effort: int = 100,
+) -> None:
     """Mean success and perplexity of every role, over runs and columns."""
     for masked in (False, True):
         found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
         gain: dict[tuple[str, str], list[float]] = defaultdict(list)
+        beyond: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         refused = 0
         for seed in range(runs):
             try:
-                findings = audited(split(seed, n), masked, model).findings
+                findings = audited(split(seed, n), masked, model, effort).findings
             except InputError:  # too few sites with a clustering that counts
                 refused += 1
                 continue
@@ -90,32 +100,43 @@ def by_role(split: Callable[[int, int], list[Site]], n: int, runs: int, model: B
                 told += [f.perplexity, f.ideal_perplexity, f.answer_perplexity, f.chance_perplexity]
                 found[key].append(told)
                 gain[key].append(f.success - f.ideal)
+                beyond[key][seed].append(f.success - f.answer)
         for (role, attack), values in sorted(found.items()):
             cells = " | ".join(f"{value:.2f}" for value in np.mean(values, axis=0))
             name = split.__name__.removeprefix("by_").replace("both", "arbitrary")
             most = max(gain[role, attack])
+            sent = "masked" if masked else "plain"
             print(
-                f"| {name} | {'masked' if masked else 'plain'} | {role} | {attack} | {cells} | {most:.2f} |"
+                f"| {name} | {sent} | {role} | {attack} | {cells} | {most:.2f} "
+                f"| {spread(list(beyond[role, attack].values()))} |",
+                flush=True,
             )
         if refused:
             print(f"\n{refused} of {runs} runs were refused: fewer than three sites in a sum.")
 
 
+def spread(runs: list[list[float]]) -> str:
+    """Mean over runs with its standard error; the columns of a run are not independent."""
+    means = [float(np.mean(columns)) for columns in runs]
+    error = np.std(means, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else float("nan")
+    return f"{np.mean(means):.3f} ± {error:.3f}"
+
+
 def cover(runs: int) -> None:
     """What totals alone give away, by the number of clusterings at each of three sites."""
-    print("\n| clusterings per site | objects | ideal ARI | answer ARI | ideal perplexity | by chance |")
-    print("|---|---|---|---|---|---|")
+    print("\n| clusterings per site | objects | seen from | ideal ARI | answer ARI | ideal perplexity "
+          "| by chance |\n" + "|---" * 7 + "|")  # fmt: skip
     for per_site in (1, 2, 3):
         for n in (100, 300):
-            told = [
-                (f.ideal, f.answer, f.ideal_perplexity, f.chance_perplexity)
-                for seed in range(runs)
-                for f in audited(by_column(seed, n, 3 * per_site), True)
-                .select(node="auxiliary-server:1", attack="clusters")
-                .findings
-            ]
-            cells = " | ".join(f"{value:.2f}" for value in np.mean(told, axis=0))
-            print(f"| {per_site} | {n} | {cells} |")
+            told: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+            for seed in range(runs):
+                found = audited(by_column(seed, n, 3 * per_site), True, effort=0)
+                for f in found.select(attack="clusters").findings:
+                    values = (f.ideal, f.answer, f.ideal_perplexity, f.chance_perplexity)
+                    told["site" if f.node.startswith("s") else f.node.split(":")[0]].append(values)
+            for role in ("auxiliary-server", "site"):
+                cells = " | ".join(f"{value:.2f}" for value in np.mean(told[role], axis=0))
+                print(f"| {per_site} | {n} | {role} | {cells} |", flush=True)
 
 
 def one_object(objects: int) -> None:
@@ -209,19 +230,20 @@ def masking_time() -> None:
 
 
 def main() -> None:
+    logging.getLogger("bc3e.federation").setLevel(logging.ERROR)  # few clusterings are the point here
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few runs")
     quick = parser.parse_args().quick
-    runs = 2 if quick else 12
+    runs = 2 if quick else 50
     print(HEADER)
     by_role(by_column, 120, runs)
     by_role(by_row, 60, runs)
-    by_role(by_both, 180, 1 if quick else 3)
+    by_role(by_both, 180, 1 if quick else 2, effort=0)
     print(f"\nThe column split with the default settings\n\n{HEADER}")
-    by_role(by_column, 120, runs, BC3E())
+    by_role(by_column, 120, 2 if quick else 12, BC3E(), effort=0)
     print(f"\nThe same with {10_000:,} objects\n\n{HEADER}")
-    by_role(by_column, 10_000, 1)
-    cover(1 if quick else 3)
+    by_role(by_column, 10_000, 1, effort=20)
+    cover(1)
     one_object(2 if quick else 6)
     previews()
     masking_time()

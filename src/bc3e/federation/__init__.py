@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bc3e.federation.auditing import audit
     from bc3e.federation.ledger import Ledger
+    from bc3e.federation.noise import Noise
     from bc3e.federation.planning import Plan
     from bc3e.federation.preview import exposure
     from bc3e.federation.result import Result
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Names are loaded when first used: cryptography is not needed to import bc3e.
 _HOME = {
     "Ledger": "bc3e.federation.ledger",
+    "Noise": "bc3e.federation.noise",
     "Plan": "bc3e.federation.planning",
     "Result": "bc3e.federation.result",
     "Site": "bc3e.federation.sites",
@@ -31,7 +33,7 @@ _HOME = {
     "plan": "bc3e.federation.running",
 }
 
-__all__ = ["Ledger", "Plan", "Result", "Site", "audit", "exposure", "fit", "plan"]
+__all__ = ["Ledger", "Noise", "Plan", "Result", "Site", "audit", "exposure", "fit", "plan"]
 
 
 def __getattr__(name: str) -> Any:

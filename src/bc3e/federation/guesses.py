@@ -64,10 +64,10 @@ def votes_from_totals(view: View, own: Labels | None = None) -> list[Belief]:
     beliefs: list[Belief] = []
     for seen in (view.votes, view.winners):
         if seen is not None:
-            beliefs.append(_belief(seen.total, own))
+            beliefs.append(belief(seen.total, own))
     for shown in (view.responsibilities, view.answer):
         if shown is not None:
-            beliefs.append(_belief(shown, own))
+            beliefs.append(belief(shown, own))
     return beliefs
 
 
@@ -78,11 +78,12 @@ def votes_from_parts(view: View, target: str) -> list[Belief]:
         if seen is not None and target in seen.parts:
             for (part,) in opened([seen], target, "votes"):
                 if part is not None:
-                    beliefs.append(_belief(part, None))
+                    beliefs.append(belief(part, None))
     return beliefs
 
 
-def _belief(totals: FloatArray, own: Labels | None) -> Belief:
+def belief(totals: FloatArray, own: Labels | None) -> Belief:
+    """Shares of summed votes as a prior, and groups of objects with the same votes."""
     groups = equal_rows(totals)
     if own is not None:
         groups = np.unique(np.stack([groups, own], axis=1), axis=0, return_inverse=True)[1].reshape(-1)

@@ -19,6 +19,8 @@ from bc3e.federation.roles import Letter, Role, Run
 
 logger = logging.getLogger("bc3e.federation")
 
+# What a place keeps of messages between its own roles in a record: profiles that it knows in the end.
+HELD = frozenset({"codes", "profiles"})
 Parcel = tuple[str, bytes]  # address of the recipient, encoded message
 
 
@@ -33,7 +35,8 @@ class Host:
     checkpoints : Checkpoints, optional
         Where states go after each iteration.
     record : list of Message, optional
-        Receives every message that is let in, for the audit.
+        Receives every message that is let in, for the audit, and of messages between the roles of this
+        host those that it holds on to.
     """
 
     def __init__(
@@ -131,6 +134,8 @@ class Host:
             )  # fmt: skip
             if inside:
                 self._inside.append(message)
+                if self.record is not None and message.kind in HELD:
+                    self.record.append(message)
                 continue
             self._sequences[way] = number
             data = encode(message)

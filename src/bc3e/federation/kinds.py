@@ -128,7 +128,9 @@ MEANINGS: dict[str, Meaning] = {
     "profiles": Meaning("learn", "class profiles of clusters the reader has itself"),
     "report": Meaning("learn", "sums over the objects of a block", "sums over objects of all sites"),
     "finish": Meaning("answer", "how confident answers are compared with votes"),
-    "answer": Meaning("answer", "class probabilities of the reader's objects: the result"),
+    "answer": Meaning(
+        "answer", "the result for the reader's objects, from which few clusterings can be told apart"
+    ),
 }
 
 _CLIENT, _AUXILIARY_SERVER, _AUXILIARY_CLIENT, _SERVER = (

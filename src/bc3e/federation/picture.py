@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from bc3e.federation.planning import SERVER, ColumnGroup, Plan, RowBlock, client
-from bc3e.federation.privacy import FEWEST
+from bc3e.federation.privacy import FEWEST, few_clusterings
 from bc3e.summary import Section, Summary
 
 BOX, GAP, HIGH, MARGIN, LABEL = 148, 22, 46, 18, 150
@@ -61,7 +61,7 @@ class Description:
             f"{len(self.plan.sites)} sites, {self.plan.n_objects:,} objects, "
             f"{len(self.plan.edges)} message edges, {crossing} of them across borders"
         )
-        return f"{head}\n{self.summary()}"
+        return "\n".join([head, str(self.summary()), *few_clusterings(self.plan)])
 
     __repr__ = __str__
 

@@ -8,6 +8,7 @@ from bc3e.errors import InputError
 from bc3e.federation.planning import ColumnGroup, Plan, RowBlock
 
 FEWEST = 3  # sites in a sum that shows nobody's part
+FEW = 4  # clusterings of shared objects that totals and answers alone may tell apart: measured for 3
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,23 @@ class Policy:
         for group in self.plan.groups:
             if group.clusters and self.columns(group).revealed:
                 raise _refusal(f"clustering {group.clusters[0]!r}", self.columns(group))
+
+
+def few_clusterings(plan: Plan) -> list[str]:
+    """What to say of shared objects whose clusterings no mask can hide, one line per row block.
+
+    Totals and answers of many objects are equations for few profiles:
+    :mod:`bc3e.federation.one_total` solves them.
+    """
+    lines = []
+    for block in plan.blocks:
+        count = sum(len(columns) for _, columns in block.clusters)
+        if len(block.labellers) > 1 and count <= FEW:
+            lines.append(
+                f"{block.address}: the {count} clusterings of its {block.size:,} objects may be told "
+                "apart from totals and from answers, masked or not; more of them, or noise=, help"
+            )
+    return lines
 
 
 def _refusal(what: str, found: Sum) -> InputError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bc3e.errors import InputError
 from bc3e.federation.ledger import Entry, Ledger
@@ -84,6 +85,9 @@ class Result:
         Powers of the calibration.
     transcript : tuple of Message
         Every message that was let in, if the run was recorded.
+    hashes : mapping from sites to (N,) arrays
+        Hashed ids of each site's rows, if the run was recorded: the audit holds guesses against labels
+        by them. No role has those of all sites beside their rows.
     """
 
     plan: Plan
@@ -102,6 +106,7 @@ class Result:
     sites: Mapping[str, SiteResult] = field(repr=False)
     transcript: tuple[Message, ...] = field(repr=False, default=())
     masking_seconds: float = field(repr=False, default=0.0)
+    hashes: Mapping[str, NDArray[np.bytes_]] = field(repr=False, default_factory=dict)
 
     @classmethod
     def of(

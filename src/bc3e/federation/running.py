@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from bc3e.errors import InputError, InputTypeError
 from bc3e.estimator import BC3E
@@ -21,19 +19,20 @@ from bc3e.federation.client import Client
 from bc3e.federation.defaults import rules_of, settings_of
 from bc3e.federation.host import Host
 from bc3e.federation.keys import Identity, new_id_key
-from bc3e.federation.kinds import KINDS
 from bc3e.federation.ledger import Entry, Ledger, read_folder
 from bc3e.federation.memory import Choose, MemoryTransport
-from bc3e.federation.messages import Message, decode, encode
-from bc3e.federation.planning import SERVER, Cells, Holding, Plan, Seating, client, seat_sites
-from bc3e.federation.privacy import Policy
+from bc3e.federation.messages import Message
+from bc3e.federation.noise import Noise, noise_secret, scrambled
+from bc3e.federation.planning import Plan, client
+from bc3e.federation.planning_post import PlanningPost, seat_by_post
+from bc3e.federation.privacy import Policy, few_clusterings
 from bc3e.federation.result import Outcome, Result, SiteResult
-from bc3e.federation.roles import Arrays, Run, Unmasking
-from bc3e.federation.sites import Answers, Site, SiteData, common_classes, hashes_of, octets_of
+from bc3e.federation.roles import Run, Unmasking
+from bc3e.federation.sites import Answers, Site, SiteData, common_classes
 from bc3e.model.parameters import Rules
 from bc3e.selection import CAUTIOUS
 
-Present = Callable[[str, str, str], NDArray[np.bool_]]  # labels that a site has in a column of a kind
+logger = logging.getLogger("bc3e.federation")
 
 
 def plan(sites: Sequence[Site]) -> Plan:
@@ -45,7 +44,7 @@ def plan(sites: Sequence[Site]) -> Plan:
     _check_sites(sites)
     by_name = {site.name: site for site in sites}
     post = PlanningPost(secrets.token_hex(16))
-    return _planning(
+    return seat_by_post(
         sites, new_id_key(), post, lambda site, kind, column: by_name[site].present(kind, column)
     )[0]
 
@@ -61,6 +60,7 @@ def fit(
     processes: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     id_key: bytes | None = None,
+    noise: Noise | None = None,
     record: bool = False,
 ) -> Result:
     """Learn one model from the blocks that the sites hold.
@@ -92,6 +92,9 @@ def fit(
         goes on from there when it is started again with the same sites and settings.
     id_key : bytes, optional
         Key of the hashes of object ids, 32 bytes or more; a fresh one by default.
+    noise : Noise, optional
+        How many labels every site scrambles before the run; none by default. Masks hide parts of sums;
+        only noise hides what sums and answers tell. The answer is then that of the scrambled labels.
     record : bool
         Keep every message in ``result.transcript``, for the audit (not with `processes`).
 
@@ -124,14 +127,19 @@ def fit(
     settings = settings_of(model, len(classes), total_evidence, classifier_weights)
     tables = {site.name: site.table(classes) for site in sites}
     folder = None if checkpoint is None else _Folder(Path(checkpoint))
+    path = None if folder is None else folder.path
     run_id, key, attempt = _begin(folder, id_key)
     post = PlanningPost(run_id)
     data = {site.name: SiteData.of(site, tables[site.name], key, run_id) for site in sites}
-    found, seats = _planning(
+    if noise:
+        data = {name: scrambled(d, noise, noise_secret(name, path)) for name, d in data.items()}
+    found, seats = seat_by_post(
         sites, key, post, lambda site, kind, column: data[site].present(kind, column)
     )
     policy = Policy(found, masked, allow_two)
     policy.check()
+    for line in few_clusterings(found) if masked and not noise else ():
+        logger.warning(line)
     run = Run(run_id, attempt, found, policy, settings)
     rules = rules_of(model, len(classes))
     identities = (
@@ -142,7 +150,6 @@ def fit(
         for name, seating in seats.items()
     }
     number = -1 if folder is None else folder.enter(run, brought, rules)
-    path = None if folder is None else folder.path
     if processes:
         from bc3e.federation.processes import run_processes
 
@@ -162,6 +169,7 @@ def fit(
     return Result.of(
         found, everything, outcome.learned, results, classes.tolist(),
         transcript=transcript, masking_seconds=outcome.masking_seconds,
+        hashes={name: d.ids for name, d in data.items()} if record else {},
     )  # fmt: skip
 
 
@@ -208,66 +216,6 @@ def _check_sites(sites: Sequence[Site]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError("sites", f"two sites are called {name!r}", "Give every site its own name.")
-
-
-def _planning(
-    sites: Sequence[Site], key: bytes, post: PlanningPost, present: Present
-) -> tuple[Plan, dict[str, Seating]]:
-    """Every site tells the server its hashed ids and columns, and is told its blocks."""
-    holdings = {}
-    for site in sites:
-        told = site.holding(key, post.run_id)
-        arrays = {"ids": octets_of(told.ids), "columns": _json([told.votes, told.clusters])}
-        read = post.up("holdings", site.name, arrays)
-        votes, clusters = json.loads(read["columns"].tobytes())
-        holdings[site.name] = Holding(hashes_of(read["ids"]), tuple(votes), tuple(clusters))
-
-    def claim(site: str, cells: Cells) -> Cells:
-        columns = list(cells)
-        stacked = np.stack([cells[column] for column in columns]).astype(np.uint8)
-        read = post.down("contest", site, {"columns": _json(columns), "cells": stacked})
-        asked = [(kind, name) for kind, name in json.loads(read["columns"].tobytes())]
-        labels = np.stack([present(site, kind, name) for kind, name in asked])
-        answer = post.up("claims", site, {"cells": read["cells"] & labels})["cells"]
-        return {column: row.astype(bool) for column, row in zip(columns, answer, strict=True)}
-
-    found, seats = seat_sites(holdings, claim)
-    text = np.frombuffer(found.to_json().encode(), dtype=np.uint8)
-    for name, seating in seats.items():
-        blocks = post.down("placement", name, {"blocks": seating.blocks, "plan": text})["blocks"]
-        silent = seating.silent
-        if silent:
-            awards = {"cells": ~np.stack(list(silent.values())).astype(np.uint8) & 1}
-            rows = post.down("awards", name, awards)["cells"]
-            silent = {column: row == 0 for column, row in zip(silent, rows, strict=True)}
-        seats[name] = Seating(blocks, silent)
-    return Plan.from_json(text.tobytes().decode()), seats
-
-
-def _json(value: object) -> NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
-
-
-class PlanningPost:
-    """Carries the messages of the planning, encoded and entered in the ledger like all others."""
-
-    def __init__(self, run_id: str) -> None:
-        self.run_id, self.ledger = run_id, Ledger()
-        self.transcript: list[Message] = []
-
-    def up(self, kind: str, site: str, arrays: Arrays) -> Arrays:
-        return self._carry(kind, client(site), SERVER, arrays)
-
-    def down(self, kind: str, site: str, arrays: Arrays) -> Arrays:
-        return self._carry(kind, SERVER, client(site), arrays)
-
-    def _carry(self, kind: str, sender: str, recipient: str, arrays: Arrays) -> Arrays:
-        message = Message(self.run_id, kind, sender, recipient, 0, 0, 0, 0, False, arrays)
-        data = encode(message)
-        self.ledger.add(Entry.of(message, len(data), final=False, revealed=False))
-        read = decode(data, KINDS)
-        self.transcript.append(read)
-        return read.arrays
 
 
 class _Folder:
