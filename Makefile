@@ -19,7 +19,7 @@ $(READY): requirements/dev.lock pyproject.toml
 	@touch $@
 
 demo: $(READY) ## digits, drifted: classifiers, soft vote and BC3E in one table
-	$(PY) -m bc3e.experiments.demo
+	$(VENV)/bin/bc3e demo
 
 test: $(READY) browser ## all tests, on all cores
 	$(PY) -m pytest -n auto --dist worksteal --ignore tests/federation_engine

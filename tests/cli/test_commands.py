@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import subprocess
@@ -51,6 +52,37 @@ def test_refine(files: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(table["entropy"].to_numpy(), -(p * np.log(p)).sum(axis=1))
     assert table["label"].to_pylist() == [wine.classes[i] for i in p.argmax(axis=1)]
     assert os.listdir(tmp_path) == ["refined.parquet"]
+
+
+def test_refine_with_a_report(files: Any, tmp_path: Path) -> None:
+    wine = files("wine")
+    done = process(
+        "refine", wine.labels, *LABEL_OPTIONS, "--truth", "y", "-o", "refined.csv", "--report", "page.html",
+        "--report-json", "page.json", cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    page, summary = (
+        (tmp_path / "page.html").read_text(),
+        json.loads((tmp_path / "page.json").read_text()),
+    )
+    assert summary["n_objects"] == wine.n_target
+    assert summary["verdict"]["sentence"] in page
+    digest = hashlib.sha256(wine.labels.read_bytes()).hexdigest()
+    assert digest in page  # the input can be told from another one
+    assert "--report-json" in page  # and the run typed again
+    assert len(page) < 1_000_000
+
+
+def test_adapt_with_a_report(files: Any, tmp_path: Path) -> None:
+    pima = files("pima")
+    done = process(
+        "adapt", "--train", pima.train, "--target", pima.target, "--label", "label", "--truth", "label",
+        "--id", "id", "-o", "refined.csv", "--report", "page.html", "--quiet", cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    page = (tmp_path / "page.html").read_text()
+    assert "rift (p = " in page  # the verdict on drift is part of it
+    assert sorted(os.listdir(tmp_path)) == ["page.html", "refined.csv"]
 
 
 def test_refine_reads_standard_input_and_writes_standard_output(files: Any, tmp_path: Path) -> None:

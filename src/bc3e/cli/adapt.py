@@ -54,7 +54,7 @@ def run(
     told = told_figures(refined, data, model)
     result = result_of(model.consensus_, told, writing.output) | {"drift": model.drift_.to_dict()}
     lines = [
-        *sentences(told, len(refined.winners), writing.output),
+        *sentences(told, len(refined.winners), writing.output, reports.report),
         model.drift_.sentence(),
     ]
     return session.finish(result, model.consensus_.summary(), lines, thresholds, told | verdicts(model))

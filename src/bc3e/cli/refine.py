@@ -65,7 +65,7 @@ def run(
         write_reports(session, reports, model, {"table": data.table.source}, ids=ids, **parts)
     told = figures_of(refined, model, data.truth, data.weights)
     result = result_of(model, told, writing.output)
-    lines = sentences(told, len(refined.winners), writing.output)
+    lines = sentences(told, len(refined.winners), writing.output, reports.report)
     return session.finish(result, model.summary(), lines, thresholds, told)
 
 
@@ -162,7 +162,7 @@ def result_of(model: Any, told: dict[str, float], output: str | None) -> dict[st
     }
 
 
-def sentences(told: dict[str, float], objects: int, output: str | None) -> list[str]:
+def sentences(told: dict[str, float], objects: int, output: str | None, report: str | None) -> list[str]:
     """The result in words."""
     lines = [
         f"{round(told['changed'] * objects):,} of {objects:,} labels differ from the soft vote; "
@@ -177,4 +177,6 @@ def sentences(told: dict[str, float], objects: int, output: str | None) -> list[
         lines.append("Nothing was written: add -o refined.csv to keep the labels.")
     elif output != "-":
         lines.append(f"Written to {output}.")
+    if report is not None:
+        lines.append(f"The report is {report}.")
     return lines

@@ -1,6 +1,6 @@
 """Classifiers trained on digits meet digits that were shifted, scaled and made noisy.
 
-Run it with ``make demo`` or ``python -m bc3e.experiments.demo``.
+``bc3e demo`` shows it (:mod:`bc3e.cli.demo`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 from scipy.ndimage import rotate
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
@@ -19,7 +17,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from bc3e.estimator import BC3E
 from bc3e.model.evidence import FloatArray
 
 
@@ -70,31 +67,3 @@ def build(random_state: int = 0) -> Target:
         truth=truth,
         source_accuracy={name: model.score(held_out, y_held_out) for name, model in models.items()},
     )
-
-
-def main() -> None:
-    """Print one table: each classifier, the soft vote and BC3E."""
-    target = build()
-    soft_vote = np.mean(list(target.votes.values()), axis=0)
-    model = BC3E(random_state=0).fit(target.votes, target.clusters)
-
-    def accuracy(probabilities: FloatArray) -> str:
-        return f"{np.mean(probabilities.argmax(axis=1) == target.truth):.1%}"
-
-    table = Table(title="Digits after a knock to the camera: accuracy without a single new label")
-    for heading in ("", "before the drift", "on the drifted target"):
-        table.add_column(heading, justify="left" if not heading else "right")
-    for name, votes in target.votes.items():
-        table.add_row(name, f"{target.source_accuracy[name]:.1%}", accuracy(votes))
-    table.add_row("soft vote of the three", "", accuracy(soft_vote), end_section=True)
-    table.add_row("BC3E: votes + 8 clusterings", "", f"[bold]{accuracy(model.probabilities_)}[/bold]")
-    console = Console(width=96)
-    console.print(table)
-    console.print(
-        f"{len(target.truth)} objects, trust in the clusterings {model.trust_:.2f} of 1, "
-        f"delta2 {model.delta2_:.2g}, {model.n_iter_} EM iterations."
-    )
-
-
-if __name__ == "__main__":
-    main()

@@ -121,9 +121,11 @@ class Member:
         self.classes = classes
         self.table: LabelTable = self.site.table(self.classes)
         self.data = SiteData.of(self.site, self.table, self.key, job.run)
+        # In the order of the hashes: that of the rows could name objects.
+        self.order = np.argsort(self.data.ids, kind="stable")
         votes, clusters = self.site.column_names
         arrays = {
-            "ids": octets_of(self.data.ids),
+            "ids": octets_of(self.data.ids[self.order]),
             "columns": planning_post.as_octets([votes, clusters]),
         }
         return planning_post.write(job.run, "holdings", client(self.site.name), SERVER, arrays)
@@ -135,7 +137,7 @@ class Member:
         columns = [(kind, name) for kind, name in planning_post.as_value(asked["columns"])]
         if any(kind not in ("votes", "clusters") for kind, _ in columns):
             raise CallRefused("message 'contest' refused: it asks for an unknown kind of column")
-        labels = np.stack([self.data.present(kind, name) for kind, name in columns])
+        labels = np.stack([self.data.present(kind, name)[self.order] for kind, name in columns])
         if asked["cells"].shape != labels.shape:
             raise CallRefused("message 'contest' refused: it has the wrong shape")
         return planning_post.write(run, "claims", own, SERVER, {"cells": asked["cells"] & labels})
@@ -150,17 +152,18 @@ class Member:
             raise CallRefused("the plan is not one for the sites and objects of this run")
         policy = Policy(plan, job.masked, job.allow_two and self.config.allow_two)
         policy.check()
+        back = np.argsort(self.order)
         silent = {}
         if told["awards"] is not None:
             awards = planning_post.read(told["awards"], job.run, "awards", SERVER, own)
             columns = [(kind, name) for kind, name in told["columns"]]
-            silent = {c: row == 0 for c, row in zip(columns, awards["cells"], strict=True)}
+            silent = {c: row[back] == 0 for c, row in zip(columns, awards["cells"], strict=True)}
         root = (self.config.kit / "startup" / "rootCA.pem").read_bytes()
         self.identities = self._meet(told["passports"], root) if policy.needs_keys else {}
         settings = Settings.from_json(told["settings"])
         self.run = Run(job.run, job.attempt, plan, policy, settings)
         identity = self.identity if policy.needs_keys else None
-        self.seat = Seat(self.data.without(silent), placement["blocks"], identity)
+        self.seat = Seat(self.data.without(silent), placement["blocks"][back], identity)
         self._enter()
         own_roles = places(plan)[self.site.name]
         kept = [address for address in own_roles if address in keepers(plan)]
