@@ -106,6 +106,8 @@ def main() -> None:
     """Entry point of the ``bc3e`` script."""
     if any(name.startswith("_BC3E_COMPLETE") for name in os.environ):
         app()
+    if sys.stderr is None:  # closed by the caller: nobody reads, nothing breaks
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -78,6 +78,8 @@ class Outputs:
             self.pending.append(_Pending(option, part, target))  # first: it must go, come what may
             with open(part, "xb") as stream:
                 fill(stream)
+                stream.flush()
+                os.fsync(stream.fileno())  # a name must not outlive its content when the power goes
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -158,6 +160,8 @@ def _rename(item: _Pending, force: bool) -> None:
             "Add --force to overwrite it, or choose another name.",
         ) from None
     except OSError:  # a file system without hard links
+        with open(item.target, "xb"):  # refuses what came meanwhile, and holds the place
+            pass
         item.part.replace(item.target)
         return
     item.part.unlink()
