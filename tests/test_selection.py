@@ -15,6 +15,7 @@ from bc3e.agreement import (
     classifier_weights,
     independent_witnesses,
     kept_labels,
+    kept_shares,
     leading_class,
     outvoted,
     times_chosen,
@@ -22,7 +23,10 @@ from bc3e.agreement import (
 )
 from bc3e.labels import LabelTable, soft_vote
 from bc3e.model.calibration import CERTAIN, EXPONENTS, GIVEN, blended, exponent_for, tempered
+from bc3e.model.evidence import Evidence, Layout
+from bc3e.model.inference import State
 from bc3e.model.schedule import run_em
+from bc3e.model.trust import decided_share
 from bc3e.selection import choose_total, shared_weights, significant, support
 from tests.generation import planted_table
 
@@ -346,3 +350,29 @@ def test_tempering_has_its_limits() -> None:
     assert not tempered(votes, 2.0)[2].any()
     sure = exponent_for(np.array([[0.7, 0.3]]), np.ones(1), 1.0)
     assert tempered(np.array([[0.7, 0.3]]), sure).max() == pytest.approx(CERTAIN, abs=1e-6)
+
+
+def test_a_kept_label_stays_in_front_of_a_tie() -> None:
+    """Three classifiers whose votes add up alike but for rounding."""
+    votes = np.array([[0.2, 0.8], [0.6, 0.4], [0.7, 0.3]]).sum(axis=0, keepdims=True)
+    votes[0, 1] = np.nextafter(votes[0, 0], 2.0)
+    shares = kept_shares(votes)
+    assert shares.argmax(axis=1).tolist() == [0]
+    assert shares.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+def test_a_tie_that_nobody_broke_was_not_decided() -> None:
+    layout = Layout((1,), (False,))
+    evidence = Evidence(
+        votes=np.array([[1.5, 1.5], [3.0, 0.0]]),
+        labels=np.array([[-1], [0]], dtype=np.int32),
+        memberships=np.empty((2, 0)),
+        weights=np.ones(2),
+        evidence_weights=np.ones(1),
+        layout=layout,
+    )
+    flat = np.ones((2, 2))
+    state = State(np.array([[0.0, 0.0], [1.0, -1.0]]), flat, flat, flat, np.ones(2))
+    assert decided_share(evidence, state) == 0.0
+    broken = State(np.array([[1.0, 0.0], [1.0, -1.0]]), flat, flat, flat, np.ones(2))
+    assert decided_share(evidence, broken) == 0.25

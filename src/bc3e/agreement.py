@@ -70,6 +70,14 @@ def kept_labels(counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]
     return kept
 
 
+def kept_shares(votes: FloatArray) -> FloatArray:
+    """Shares of the votes, their leading class in front even where rounding puts another there."""
+    shares = soft_vote(votes)
+    shares[np.arange(len(shares)), leading_class(shares)] = shares.max(axis=1)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
+
+
 def leading_class(shares: FloatArray) -> NDArray[np.intp]:
     """The strongest class of each row, of equals the first."""
     leading: NDArray[np.intp] = np.argmax(np.round(shares, DIGITS), axis=1)

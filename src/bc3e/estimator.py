@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import kept_labels, leading_class, times_chosen
+from bc3e.agreement import kept_labels, kept_shares, leading_class, times_chosen
 from bc3e.consensus import Answer, ConsensusEstimator
-from bc3e.labels import LabelTable, soft_vote
+from bc3e.labels import LabelTable
 from bc3e.learning import Learner
 from bc3e.model.calibration import BLOCK, blended, exponent_for, softmax, tempered
 from bc3e.model.evidence import Evidence, FloatArray
@@ -56,13 +56,15 @@ class BC3E(Reported, ConsensusEstimator):
         Make the votes as confident as any two classifiers agree, an estimate of
         how often they are right, and answer with a mean of the votes as given and
         the refined shares. Where the clusterings count more than a quarter of a
-        label, each classifier is weighed by its agreement with the others.
+        label, or their weight is given, each classifier is weighed by its
+        agreement with the others.
         None takes the votes as they are and answers softmax(E[y]).
     evidence_weight : "auto", float or (r2,) array
         How much a label of each clustering counts. "auto" ignores clusterings
         that do not predict the votes significantly and lets the others share
-        0.25 labels in all, moving no label against most of the classifiers, or 1
-        or 3 labels if hidden classifiers support that (:mod:`bc3e.selection`).
+        0.25 labels in all, moving no label against most of the classifiers (unless
+        `vote_calibration` is None), or 1 or 3 labels if hidden classifiers support
+        that (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
         frequencies whose strength is learned per clustering ("marginal"),
@@ -255,7 +257,7 @@ class BC3E(Reported, ConsensusEstimator):
             given, labels = table.votes_per_class(rows[block]), leading_class(shares[block])
             kept = self._kept(table, rows[block], shares[block])
             refined = tempered(shares[block], self.answer_exponent_)
-            shares[block] = np.where(kept[:, None], soft_vote(given), blended(given, refined, labels))
+            shares[block] = np.where(kept[:, None], kept_shares(given), blended(given, refined, labels))
         return shares
 
     def _kept(self, table: LabelTable, rows: NDArray[np.intp], refined: FloatArray) -> NDArray[np.bool_]:

@@ -133,8 +133,10 @@ class Learner:
             if total > CAUTIOUS and calibrated and study.evidence.votes.any():
                 del study  # as large as the one that follows
                 study = self.study(table, weights, weighed=True)
+                if not study.heard.any():  # heard only while classifiers count alike: so be it
+                    del study
+                    study, total = self.study(table, weights, weighed=False), CAUTIOUS
                 heard = study.heard
-                total = total if heard.any() else 0.0
             guarded = calibrated and 0.0 < total <= CAUTIOUS
             given = shared_weights(total, heard)
         settings = self.settings

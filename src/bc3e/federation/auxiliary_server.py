@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bc3e.agreement import kept_labels, leading_class
+from bc3e.agreement import kept_labels, kept_shares, leading_class
 from bc3e.errors import InputError
 from bc3e.federation.defaults import ballot_names
 from bc3e.federation.messages import Message
 from bc3e.federation.planning import SERVER, RowBlock, client
 from bc3e.federation.privacy import FEWEST
 from bc3e.federation.roles import Arrays, Keyring, Letter, Role, Run, add_up, by_site
-from bc3e.labels import soft_vote
 from bc3e.model.calibration import blended, confidences, softmax, tempered
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State
@@ -218,7 +217,7 @@ class AuxiliaryServer(Role):
             if self.run.settings.guarded:
                 assert self.winners is not None
                 kept = kept_labels(self.winners, self.given, labels)
-                answer = np.where(kept[:, None], soft_vote(self.given), answer)
+                answer = np.where(kept[:, None], kept_shares(self.given), answer)
         self.done = True
         return [
             Letter("answer", self.address, client(site), {"probabilities": answer})

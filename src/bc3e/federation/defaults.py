@@ -64,7 +64,7 @@ class Settings:
     def guarded(self) -> bool:
         """Whether no label moves against most classifiers, as without the word of a witness."""
         asked = self.evidence_weight is None and 0.0 < self.total_evidence <= CAUTIOUS
-        return self.calibrated and asked
+        return self.calibrated and asked and not self.weighted
 
     @property
     def needs_gains(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -13,6 +15,19 @@ from numba.extending import intrinsic
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def _fingerprint() -> str:
+    """Changes with every file of this folder.
+
+    numba's cache looks only at the file of the kernel that is called, and would go on using it when
+    a kernel that it calls, in another file, has changed.
+    """
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return f"{zlib.crc32(b''.join(file.read_bytes() for file in files)):08x}"
+
+
+FINGERPRINT = _fingerprint()
+
+
 def kernel(function: Function) -> Function:
     """Compile on first use, cached on disk, free of the GIL.
 
@@ -20,12 +35,17 @@ def kernel(function: Function) -> Function:
     come from Python (see :mod:`bc3e.model.inference`): numba's own threading
     layers may not be entered from two threads at once.
     """
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _compiled(function)
 
 
 def inlined(function: Function) -> Function:
     """Like :func:`kernel`, put into the caller's loop so that the loop can be vectorised."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: Function, **options: Any) -> Function:
+    function.__qualname__ += f"_{FINGERPRINT}"  # names the file of the cache
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     return cast(Function, compiled)
 
 

@@ -8,6 +8,8 @@ themselves define.
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -43,8 +45,8 @@ def cluster_counts(
         )  # fmt: skip
         return counts
 
-    total: FloatArray = np.sum((workers or Workers(1)).blocks(evidence.n_patterns, run), axis=0)
-    return total
+    nothing = np.zeros((layout.n_rows, responsibilities.shape[1]))
+    return reduce(np.add, (workers or Workers(1)).blocks(evidence.n_patterns, run), nothing)
 
 
 def incidence(evidence: Evidence) -> sparse.csr_array:

@@ -292,8 +292,8 @@ def step(
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
         falling = 0
         for j in range(L):
-            falls = single[AFTER + j] < single[BEFORE + j] - single[SLACK + j]
-            if falls and single[TAU + j] > 0.0:
+            rises = single[AFTER + j] >= single[BEFORE + j] - single[SLACK + j]  # no, if not a number
+            if not rises and single[TAU + j] > 0.0:
                 falling += 1
                 single[TAU + j] = 0.5 * single[TAU + j] if halving < HALVINGS - 1 else 0.0
         if falling == 0:

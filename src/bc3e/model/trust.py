@@ -39,7 +39,7 @@ def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | No
         leaders = votes >= most - NEARLY
         leads = leaders & (refined >= refined.max(axis=1, keepdims=True) - NEARLY)
         # Of m classes that lead the votes together, a draw would have hit the refined one in 1 of m.
-        changed = np.where(leads.any(axis=1), 1.0 - 1.0 / leaders.sum(axis=1), 1.0)
+        changed = 1.0 - leads.sum(axis=1) / leaders.sum(axis=1)
         changed[most[:, 0] <= 0] = 1.0
         if kept is not None:
             changed[kept[rows]] = 0.0
