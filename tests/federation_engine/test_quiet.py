@@ -194,6 +194,10 @@ def test_resume_goes_on_after_a_stop_or_a_lost_server(control: Control) -> None:
     line.told = "SUBMITTED"  # which the new one would begin
     with pytest.raises(InputError, match="Stop it first"):
         control.next_attempt(line, "one")
+    records.tell("attempt", attempt=2, sites=SITES)
+    records.tell("finished")
+    with pytest.raises(InputError, match="has finished"):
+        control.next_attempt(line, "one")
 
 
 def federate_with(control: Control, *words: str) -> int:

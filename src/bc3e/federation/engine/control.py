@@ -122,20 +122,20 @@ class Control:
 
     def next_attempt(self, link: Line, name: str) -> Job:
         """The next attempt at a run that was stopped."""
-        events = self.events(name)
-        if any(event["event"] == "finished" for event in events):
-            raise InputError("name", f"run {name!r} has finished", "Start another one.")
         job, deadline = self.job(name), time.monotonic() + ENDING
         while self._goes_on(link, job):
             if time.monotonic() > deadline:
                 raise InputError("name", f"run {name!r} runs", "Stop it first.")
             time.sleep(0.5)
+        if any(event["event"] == "finished" for event in self.events(name)):
+            raise InputError("name", f"run {name!r} has finished", "Start another one.")
         return self._keep(job.again())
 
     def _goes_on(self, link: Line, job: Job) -> bool:
         """Whether the last attempt still runs, or may begin."""
         told = self._ticket(job.name)
-        if told is None or any(event["event"] == "stopped" for event in self.of_attempt(job)):
+        ends = ("finished", "stopped")
+        if told is None or any(event["event"] in ends for event in self.of_attempt(job)):
             return False
         status = link.status(told["ticket"])
         # The engine calls a run running for ever if the server was killed in it.
