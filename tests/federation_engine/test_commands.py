@@ -76,7 +76,7 @@ def test_from_nothing_to_a_finished_run(tmp_path: Path, type_in: Type) -> None:
         held = _family(tmp_path, "bank-a")  # the run cannot end before it is stopped
         _send(held, signal.SIGSTOP)
         assert "goes on" in said(type_in("stop", "--name", "one"))
-        said(first, 3)
+        said(first, 4)
         _send(held, signal.SIGCONT)
         status = said(type_in("status"))
         assert "bank-a, bank-b, bank-c" in status

@@ -70,7 +70,7 @@ def test_site_that_is_killed_in_a_round_and_restarted(federation: Federation) ->
     config.path.with_suffix(".fault").unlink()
     launching.start_site(config, federation.made.environment)
     federation.made.control.wait_for_sites(federation.link, job.sites, 60.0)
-    again = federation.made.control.next_attempt(job.name)
+    again = federation.made.control.next_attempt(federation.link, job.name)
     began: list[int] = []
     federation.run(again, lambda e: began.append(e["iteration"]) if e["event"] == "began" else None)
     assert began[0] > 0, "the run began anew instead of going on"
@@ -96,6 +96,6 @@ def test_server_that_is_killed_and_restarted(federation: Federation) -> None:
     control.serve(federation.made.environment)
     federation.link = control.connect()
     control.wait_for_sites(federation.link, job.sites, 90.0)
-    again = control.next_attempt(job.name)
+    again = control.next_attempt(federation.link, job.name)
     federation.run(again)
     same_result(federation, again)

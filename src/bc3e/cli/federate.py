@@ -14,6 +14,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bc3e.cli.errors import one_line
+
 if TYPE_CHECKING:
     from bc3e.federation.engine.control import Control, Event
     from bc3e.federation.engine.job import Job
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
 federate_app = typer.Typer(
     name="federate", help="Learn across sites that may not share records.", no_args_is_help=True
 )
-console = Console()
+# Names, paths and reasons come from outside: brackets in them are no markup.
+console = Console(markup=False, emoji=False, highlight=False)
 DAY = 86_400.0
+REFUSED, RESUMABLE, INTERRUPTED = 2, 4, 130  # exit codes
+NOT_BEGUN = "no attempt is under way, the server goes on. 'bc3e federate stop --server' ends it."
 
 Kits = Annotated[Path, typer.Option(help="Folder with the kits 'server' and 'coordinator'.")]
 Name = Annotated[str, typer.Option(help="Name of the run.")]
@@ -43,8 +48,44 @@ def _clear_errors() -> Iterator[None]:
     try:
         yield
     except (InputError, KeyRefused, CallRefused, RunFailed, RunInterrupted) as error:
-        console.print(f"[red]{type(error).__name__}[/red]: {error}", highlight=False, soft_wrap=True)
-        raise typer.Exit(3 if isinstance(error, RunInterrupted) else 2) from None
+        _complain(f"error: {error}")
+        raise typer.Exit(RESUMABLE if isinstance(error, RunInterrupted) else REFUSED) from None
+
+
+def _say(text: str) -> None:
+    console.print(one_line(text), soft_wrap=True)
+
+
+def _complain(text: str) -> None:
+    print(f"bc3e federate: {one_line(text)}", file=sys.stderr)
+
+
+@contextmanager
+def _interruptible(consequence: str) -> Iterator[None]:
+    """Ctrl-C ends this command only: say what goes on elsewhere."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _complain(f"interrupted; {consequence}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until this is done."""
+    pending: list[int] = []
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if callable(handler := signal.getsignal(number)):  # else it is ignored, or ends all at once
+            before[number] = handler
+            signal.signal(number, lambda number, _: pending.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if pending:
+        raise KeyboardInterrupt
 
 
 @federate_app.command()
@@ -58,11 +99,8 @@ def provision(
 
         made = kits.provision(kits.Project.read(project), out)
     for role, kit in made.items():
-        console.print(f"{role:>12}  {kit}", highlight=False)
-    console.print(
-        f"   authority  {out / 'authority'}: whoever has it can let anybody in. Keep it off the server.",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        console.print(f"{role:>12}  {one_line(str(kit))}", soft_wrap=True)
+    _say(f"{out / 'authority'}: it can let anybody in. Move it off this machine before 'start'.")
 
 
 @federate_app.command()
@@ -72,7 +110,7 @@ def key(file: Annotated[Path, typer.Argument(help="New file.")]) -> None:
         from bc3e.federation.engine.site_config import write_key
 
         write_key(file)
-    console.print(f"{file}: give it to the other sites, never to the server.", highlight=False)
+    _say(f"{file}: give it to the other sites, never to the server.")
 
 
 @federate_app.command()
@@ -87,19 +125,18 @@ def site(
 
         told = SiteConfig.read(config)
         told.read_key()
-        console.print(f"{told.name}: {told.read_site()!r}, {len(told.votes)} classifiers, "
-                      f"{len(told.clusters)} clusterings", highlight=False)  # fmt: skip
+        _say(f"{told.name}: {told.read_site()!r}, {len(told.votes)} classifiers, "
+             f"{len(told.clusters)} clusterings")  # fmt: skip
         if check:
             return
         process = launching.start_site(told)
-        console.print(f"connected while this runs; log: {told.kit / 'log.txt'}", highlight=False)
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
+            _say(f"connected while this runs; log: {told.kit / 'log.txt'}")
             code = process.wait()
-            console.print(f"the site's process ended ({code}); see {told.kit / 'console.log'}")
+            _complain(f"error: the site's process ended ({code}); see {told.kit / 'console.log'}")
             raise typer.Exit(1)
-        except KeyboardInterrupt:
-            console.print("leaving")
+        except KeyboardInterrupt:  # a signal to end, too
+            _say("leaving")
         finally:
             launching.end(process.pid)
 
@@ -117,7 +154,7 @@ def start(
     retries: Annotated[int, typer.Option(help="How often to resume by itself.")] = 0,
 ) -> None:
     """Start the server and a run, and show how it goes."""
-    with _clear_errors():
+    with _clear_errors(), _interruptible(NOT_BEGUN):
         from bc3e.federation.engine.control import Control
 
         control = Control(kits)
@@ -143,15 +180,16 @@ def resume(
     retries: Annotated[int, typer.Option(help="How often to resume by itself.")] = 0,
 ) -> None:
     """Go on with a run from the last iteration that all sites have finished."""
-    with _clear_errors():
+    with _clear_errors(), _interruptible(NOT_BEGUN):
         from bc3e.federation.engine.control import Control
 
         control = Control(kits)
+        wanted = control.job(name).sites
         control.serve()
         link = control.connect()
         try:
-            control.wait_for_sites(link, control.job(name).sites, wait)
-            _run(control, link, control.next_attempt(name), wait, retries)
+            control.wait_for_sites(link, wanted, wait)
+            _run(control, link, control.next_attempt(link, name), wait, retries)
         finally:
             link.close()
 
@@ -162,19 +200,22 @@ def _run(control: Control, link: Any, job: Job, wait: float, retries: int) -> No
 
     while True:
         try:
-            with _LiveTable(job.sites) as table:
-                control.follow(link, job, control.submit(link, job), table.show, DAY)
+            with _interruptible(f"the run goes on. 'bc3e federate stop --name {job.name}' stops it."):
+                with _undisturbed():  # or the run would go on with nobody knowing its number
+                    ticket = control.submit(link, job)
+                with _LiveTable(job.sites) as table:
+                    control.follow(link, job, ticket, table.show, DAY)
             break
         except RunInterrupted as error:
             if retries <= 0:
                 raise
-            console.print(f"{error} Resuming.", highlight=False, soft_wrap=True)
+            _say(f"{error} Resuming.")
             retries -= 1
             control.wait_for_sites(link, job.sites, wait)
-            job = control.next_attempt(job.name)
+            job = control.next_attempt(link, job.name)
     folder = control.run_folder(job.name)
-    console.print(f"model: {folder / 'model.json'}\npage:  {folder / 'run.html'}", highlight=False,
-                  soft_wrap=True)  # fmt: skip
+    _say(f"model: {folder / 'model.json'}")
+    _say(f"page: {folder / 'run.html'}")
 
 
 @federate_app.command()
@@ -186,15 +227,14 @@ def status(kits: Kits = Path("kits")) -> None:
 
         control = Control(kits)
         if launching.running(control.server) is None:
-            console.print("server: does not run")
+            _say("server: does not run")
         else:
             link = control.connect()
-            console.print(f"server: runs; connected: {', '.join(link.sites()) or 'nobody'}",
-                          highlight=False)  # fmt: skip
+            _say(f"server: runs; connected: {', '.join(link.sites()) or 'nobody'}")
             link.close()
         table = Table("run", "attempt", "iteration", "bound", "state")
         for run in control.runs():
-            table.add_row(*control.standing(run))
+            table.add_row(*map(one_line, control.standing(run)))
         console.print(table)
 
 
@@ -206,20 +246,31 @@ def stop(
 ) -> None:
     """Stop a run; it can be resumed."""
     with _clear_errors():
+        from bc3e.errors import InputError
         from bc3e.federation.engine import launching
         from bc3e.federation.engine.control import Control
+        from bc3e.federation.processes import RunFailed
 
         control = Control(kits)
         if launching.running(control.server) is not None:
-            link = control.connect()
             try:
-                control.stop_run(link, name)
-            finally:
-                link.close()
-            console.print(f"{name}: stopped; 'bc3e federate resume --name {name}' goes on")
+                _stop_run(control, name)
+            except (InputError, RunFailed) as error:
+                if not server:
+                    raise
+                _complain(f"no run was stopped: {error}")
         if server:
             gone = launching.stop(control.server)
-            console.print("server: ended" if gone else "server: did not run")
+            _say("server: ended" if gone else "server: did not run")
+
+
+def _stop_run(control: Control, name: str) -> None:
+    link = control.connect()
+    try:
+        control.stop_run(link, name)
+    finally:
+        link.close()
+    _say(f"{name}: stopped; 'bc3e federate resume --name {name}' goes on")
 
 
 @federate_app.command()
@@ -246,14 +297,11 @@ def rehearse(
                 data, out or Path(place) / "rehearsal", id, *names, sites, split, table.show,
                 masked=masked, allow_two=allow_two, model=_model(settings),
             )  # fmt: skip
-    console.print(
-        f"ready to run after {found.start_seconds:.1f} s, run {found.run_seconds:.1f} s\n"
-        f"largest difference from the protocol in one process: {found.probability_gap:.1e} in "
-        f"probabilities, {found.bound_gap:.1e} in the bound",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    _say(f"ready to run after {found.start_seconds:.1f} s, run {found.run_seconds:.1f} s")
+    _say(f"largest difference from the protocol in one process: {found.probability_gap:.1e} in "
+         f"probabilities, {found.bound_gap:.1e} in the bound")  # fmt: skip
     if out is not None:
-        console.print(f"everything is in {out}", highlight=False)
+        _say(f"everything is in {out}")
     if found.probability_gap > (1e-6 if masked else 1e-9):
         raise typer.Exit(1)
 

@@ -22,6 +22,7 @@ from bc3e.federation.processes import RunFailed, RunInterrupted
 
 Event = dict[str, Any]
 Show = Callable[[Event], None]
+ENDING = 10.0  # seconds that the engine may need to end a run that was stopped
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,34 @@ class Control:
             raise InputError("name", f"there is a run {name!r}", "Resume it, or choose another name.")
         return self._keep(job)
 
-    def next_attempt(self, name: str) -> Job:
+    def next_attempt(self, link: Line, name: str) -> Job:
         """The next attempt at a run that was stopped."""
-        events = self.events(name)
-        if any(event["event"] == "finished" for event in events):
+        job, deadline = self.job(name), time.monotonic() + ENDING
+        while self._goes_on(link, job):
+            if time.monotonic() > deadline:
+                raise InputError("name", f"run {name!r} runs", "Stop it first.")
+            time.sleep(0.5)
+        if any(event["event"] == "finished" for event in self.events(name)):
             raise InputError("name", f"run {name!r} has finished", "Start another one.")
-        return self._keep(self.job(name).again())
+        return self._keep(job.again())
+
+    def _goes_on(self, link: Line, job: Job) -> bool:
+        """Whether the last attempt still runs, or may begin."""
+        told = self._ticket(job.name)
+        ends = ("finished", "stopped")
+        if told is None or any(event["event"] in ends for event in self.of_attempt(job)):
+            return False
+        status = link.status(told["ticket"])
+        # The engine calls a run running for ever if the server was killed in it.
+        same = told.get("server") == launching.mark(self.server)
+        return status == "SUBMITTED" or (same and not status.startswith("FINISHED"))
+
+    def _ticket(self, name: str) -> dict[str, Any] | None:
+        """The engine's id of the last attempt, and the process that it was handed to."""
+        try:
+            return dict(json.loads((self.run_folder(name) / "ticket.json").read_text()))
+        except OSError:
+            return None
 
     def job(self, name: str) -> Job:
         try:
@@ -144,7 +167,8 @@ class Control:
         """Hand a run to the engine; the engine's id of it."""
         with tempfile.TemporaryDirectory(prefix="bc3e-") as place:
             ticket = link.submit(flare.write_job(Path(place) / "job", job, site_agent))
-        (self.run_folder(job.name) / "ticket.json").write_text(json.dumps({"ticket": ticket}))
+        told = {"ticket": ticket, "server": launching.mark(self.server)}
+        write_safely(self.run_folder(job.name) / "ticket.json", json.dumps(told).encode())
         return ticket
 
     def follow(self, link: Line, job: Job, ticket: str, show: Show, seconds: float) -> Event:
@@ -186,13 +210,10 @@ class Control:
 
     def stop_run(self, link: Line, name: str) -> None:
         """Stop a run; it can be resumed."""
-        try:
-            ticket = json.loads((self.run_folder(name) / "ticket.json").read_text())["ticket"]
-        except OSError:
-            raise InputError(
-                "name", f"there is no run {name!r}", "See 'bc3e federate status'."
-            ) from None
-        link.abort(ticket)
+        told = self._ticket(name)
+        if told is None:
+            raise InputError("name", f"there is no run {name!r}", "See 'bc3e federate status'.")
+        link.abort(told["ticket"])
 
 
 def _listens(place: tuple[str, int]) -> bool:

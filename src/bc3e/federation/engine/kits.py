@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bc3e.errors import InputError
+from bc3e.federation.checkpoint import write_safely
 from bc3e.federation.engine import flare
 from bc3e.federation.sites import NAME_FORM
 
@@ -88,8 +89,21 @@ def provision(project: Project, out: Path, allowed: Sequence[str] = ALLOWED) -> 
     """
     if out.exists() and any(out.iterdir()):
         raise InputError("out", f"{out.name} is not empty", "Name a new folder.")
+    new = not out.exists()
     out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        return _provision(project, out, allowed)
+    except BaseException:  # half a federation is of no use, and holds keys
+        for left in out.iterdir():
+            shutil.rmtree(left)
+        if new:
+            out.rmdir()
+        raise
+
+
+def _provision(project: Project, out: Path, allowed: Sequence[str]) -> dict[str, Path]:
     authority = out / "authority"
+    authority.mkdir(mode=0o700)
     made = flare.provision(authority, project.name, project.host, project.port, project.sites,
                            project.coordinator)  # fmt: skip
     kits = {"server": out / "server", "coordinator": out / "coordinator"}
@@ -105,8 +119,17 @@ def provision(project: Project, out: Path, allowed: Sequence[str] = ALLOWED) -> 
     listed = kits["server"] / "local" / "bc3e_sites.json"
     listed.write_text(json.dumps({"sites": project.sites}))
     shutil.rmtree(made)
-    authority.chmod(0o700)
+    for state in authority.glob("*/state/cert.json"):
+        _forget_keys(state)
     return kits
+
+
+def _forget_keys(state: Path) -> None:
+    """Leave the root's key, which issues certificates, and no key of a participant."""
+    told = json.loads(state.read_text())
+    # The whole entry: the engine cannot read one that has a certificate and no key.
+    kept = {name: value for name, value in told.items() if not isinstance(value, dict)}
+    write_safely(state, json.dumps(kept).encode())
 
 
 def close_doors(kit: Path, allowed: Sequence[str]) -> None:

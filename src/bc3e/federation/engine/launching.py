@@ -59,6 +59,11 @@ def running(kit: Path) -> int | None:
     return pid if told["born"] is not None and _born(pid) == told["born"] else None
 
 
+def mark(kit: Path) -> str | None:
+    """Names the process of a kit for good, if it runs on this machine."""
+    return None if running(kit) is None else (kit / PID_FILE).read_text()
+
+
 def stop(kit: Path) -> bool:
     """End a kit's process and all that it started; whether there was one."""
     pid = running(kit)

@@ -14,11 +14,13 @@ import msgpack
 import numpy as np
 
 from bc3e.alignment import given_classes
+from bc3e.errors import InputError
 from bc3e.federation.assembly import Seat, build_roles, keepers, places, resume
 from bc3e.federation.checkpoint import Checkpoints, write_safely
 from bc3e.federation.client import Client
 from bc3e.federation.defaults import Settings
 from bc3e.federation.engine import planning_post
+from bc3e.federation.engine.answers import reason
 from bc3e.federation.engine.exchange import BUSY, Call, CallRefused, Exchange, Unanswered, pack
 from bc3e.federation.engine.job import Job
 from bc3e.federation.engine.passport import Passport, check, issue
@@ -151,7 +153,10 @@ class Member:
         if plan.sites != tuple(sorted(job.sites)) or len(placement["blocks"]) != len(self.data.ids):
             raise CallRefused("the plan is not one for the sites and objects of this run")
         policy = Policy(plan, job.masked, job.allow_two and self.config.allow_two)
-        policy.check()
+        try:
+            policy.check()
+        except InputError as refusal:  # it speaks of the plan, which the server knows
+            raise CallRefused(str(refusal)) from refusal
         back = np.argsort(self.order)
         silent = {}
         if told["awards"] is not None:
@@ -212,7 +217,7 @@ class Member:
         """Tell the server that this site cannot go on."""
         logger.error("the run cannot go on here: %s", error)
         with contextlib.suppress(Unanswered, CallRefused):  # the server finds out by itself
-            self.call(SERVER, "trouble", str(error).encode(), self._job().patience.answer)
+            self.call(SERVER, "trouble", reason(error).encode(), self._job().patience.answer)
 
     def _finish(self, data: bytes) -> bytes:
         """Write this site's answers; the server learns that it is done, and the list of messages."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tomllib
 from dataclasses import dataclass, fields
@@ -40,7 +41,7 @@ class SiteConfig:
     id_key : Path
         Key of the hashes of object ids: shared by the sites, unknown to the server.
     answers : Path
-        Where the refined probabilities go, .csv or .parquet.
+        Where the refined probabilities go, .csv or .parquet; a new run replaces them.
     state : Path
         Folder for what the site needs to go on after a crash.
     allow_two : bool
@@ -91,6 +92,9 @@ class SiteConfig:
         values: dict[str, Any] = {"path": file}
         for key in ("kit", "labels", "id_key", "answers", "state"):
             values[key] = file.parent / _text(file, told, key)
+        for key, other in (("labels", values["labels"]), ("id_key", values["id_key"]), ("config", file)):
+            if values["answers"].resolve() == other.resolve():
+                raise _mistake(file, "answers", f"{other.name} is the file of {key}", "Name another.")
         values["id"] = _text(file, told, "id")
         for key in ("votes", "clusters"):
             values[key] = _names(file, told, key)
@@ -158,8 +162,10 @@ def read_table(path: Path, id_column: str) -> pa.Table:
             table = parquet.read_table(path)
     except OSError as error:
         raise InputError("labels", f"{path.name} cannot be read", "Check the path.") from error
-    except pa.ArrowInvalid as error:
-        raise InputError("labels", f"{path.name} is no table: {error}", "Correct it.") from error
+    except pa.ArrowInvalid as error:  # its text quotes the row
+        row = re.search(r"Row #(\d+)", str(error))
+        raise InputError("labels", f"{path.name} is no table", "Give all rows the same columns.",
+                         place=f"line {row[1]}" if row else "") from None  # fmt: skip
     if id_column not in table.column_names:
         raise InputError("id", f"{path.name} has no column {id_column!r}",
                          f"It has {', '.join(table.column_names)}.")  # fmt: skip
