@@ -1,6 +1,6 @@
 """What each role of a federation can find out, plain and masked; behind docs/method-privacy.md.
 
-python -m benchmarks.privacy            # all tables, 50 runs: about fifteen minutes on one core
+python -m benchmarks.privacy            # all tables, 50 runs: about half an hour on one core
 python -m benchmarks.privacy --quick    # the same with few runs
 """
 
@@ -81,14 +81,16 @@ def by_role(
     runs: int,
     model: BC3E = COUNTED,
     effort: int = 100,
+    first: int = 0,
+    messages: tuple[bool, ...] = (False, True),
 ) -> None:
-    """Mean success and perplexity of every role, over runs and columns."""
-    for masked in (False, True):
+    """Mean success and perplexity of every role, over runs and columns, plain and masked."""
+    for masked in messages:
         found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
         gain: dict[tuple[str, str], list[float]] = defaultdict(list)
         beyond: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         refused = 0
-        for seed in range(runs):
+        for seed in range(first, first + runs):
             try:
                 findings = audited(split(seed, n), masked, model, effort).findings
             except InputError:  # too few sites with a clustering that counts
@@ -239,6 +241,10 @@ def main() -> None:
     by_role(by_column, 120, runs)
     by_role(by_row, 60, runs)
     by_role(by_both, 180, 1 if quick else 2, effort=0)
+    print(
+        f"\nArbitrary blocks of 120 objects, on tables that the attacks were not developed on\n\n{HEADER}"
+    )
+    by_role(by_both, 360, runs, effort=300, first=100, messages=(True,))
     print(f"\nThe column split with the default settings\n\n{HEADER}")
     by_role(by_column, 120, 2 if quick else 12, BC3E(), effort=0)
     print(f"\nThe same with {10_000:,} objects\n\n{HEADER}")
