@@ -53,21 +53,30 @@ def outvoted(counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]) -
     refined : (N,) array
         Refined labels.
     """
-    rows = np.arange(len(counts))
-    fewer: NDArray[np.bool_] = counts[rows, refined] < counts[rows, leading_class(soft_vote(votes))]
+    after, before = _chosen_by(counts, votes, refined)
+    fewer: NDArray[np.bool_] = after < before
     return fewer
 
 
 def kept_labels(counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Objects that keep the label of their votes: it takes a majority to move a label, (N,).
+    """Objects that keep the label of their votes: only one that as many classifiers choose may go, (N,).
 
-    An object with a single vote has no majority to be asked.
+    Moving labels to the side of the many and never back would be a bias, so the many
+    are not followed either. An object with a single vote has nobody to be counted.
     """
     # Sums over sites come back with rounding: half a vote is none.
     several = counts.sum(axis=1) > 1.5
-    rounded = np.round(counts)
-    kept: NDArray[np.bool_] = several & outvoted(rounded, votes, refined)
+    after, before = _chosen_by(np.round(counts), votes, refined)
+    kept: NDArray[np.bool_] = several & (after != before)
     return kept
+
+
+def _chosen_by(
+    counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]
+) -> tuple[FloatArray, FloatArray]:
+    """How many classifiers choose the refined label, and how many that of the votes."""
+    rows = np.arange(len(counts))
+    return counts[rows, refined], counts[rows, leading_class(soft_vote(votes))]
 
 
 def kept_shares(votes: FloatArray) -> FloatArray:

@@ -62,9 +62,9 @@ class BC3E(Reported, ConsensusEstimator):
     evidence_weight : "auto", float or (r2,) array
         How much a label of each clustering counts. "auto" ignores clusterings
         that do not predict the votes significantly and lets the others share
-        0.25 labels in all, moving no label against most of the classifiers (unless
-        `vote_calibration` is None), or 1 or 3 labels if hidden classifiers support
-        that (:mod:`bc3e.selection`).
+        0.25 labels in all, which (unless `vote_calibration` is None) decide only
+        between labels that equally many classifiers choose, or 1 or 3 labels if
+        hidden classifiers support that (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
         frequencies whose strength is learned per clustering ("marginal"),

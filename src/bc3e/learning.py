@@ -94,7 +94,7 @@ class Studied:
 class Learned:
     """A fit: the study it rests on, with weighed clusterings, and what EM made of it.
 
-    If it is `guarded`, no label shall be moved against most of the classifiers.
+    If it is `guarded`, labels shall move only between classes that as many classifiers choose.
     """
 
     study: Studied
@@ -117,7 +117,7 @@ class Learner:
         """Fit a table; the clusterings get the weights of the settings, or those that hold up.
 
         While the clusterings count no more than :data:`bc3e.selection.CAUTIOUS` classifiers count
-        alike, and the fit is `guarded`: no label is moved against most of the classifiers.
+        alike, and the fit is `guarded`: labels move only between classes that as many of them choose.
         """
         self.priors(len(table.classes))  # refuses what does not fit the classes before any work
         given = given_weights(self.settings.evidence_weight, len(table.clusters))

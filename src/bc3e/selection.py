@@ -2,16 +2,15 @@
 
 Only clusterings that predict the votes significantly are heard, and together
 they always count a quarter of a label: enough to settle what the votes leave
-nearly open, as long as no label is moved against most of the classifiers that
-choose between the two (:func:`bc3e.agreement.outvoted`). To count more they need
-witnesses. A classifier is hidden, the others are refined with the clusterings at
-some larger weight, and each label that this changes is put to the hidden
-classifier: does it side with the new label or with the old one? A weight is
-allowed if the new labels win this vote clearly, also among those that overturn a
-majority of the other classifiers, and there whoever is left out of the count. Of
-several the one with the largest margin is used. Classifiers that share errors
-side with the old label too often, so the rule errs on the side of leaving the
-votes alone.
+nearly open, and only between two labels that equally many classifiers choose
+(:func:`bc3e.agreement.kept_labels`). To count more they need witnesses. A
+classifier is hidden, the others are refined with the clusterings at some larger
+weight, and each label that this changes is put to the hidden classifier: does it
+side with the new label or with the old one? A weight is allowed if the new
+labels win this vote clearly, also among those that overturn a majority of the
+other classifiers, and there whoever is left out of the count. Of several the one
+with the largest margin is used. Classifiers that share errors side with the old
+label too often, so the rule errs on the side of leaving the votes alone.
 """
 
 from __future__ import annotations

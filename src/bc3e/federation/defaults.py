@@ -8,7 +8,7 @@ Everything here is a sum over objects or over sites, which the protocol can mask
   trial power is a sum over objects, asked for a dozen times.
 - Strength and significance of a clustering: leave-one-out gains, sums over its objects.
 - The weight of each clustering: a given total shared by the columns that are significant.
-- Which labels a majority of the classifiers holds: again the number that choose each class.
+- Which labels equally many classifiers choose: again the number that choose each class.
 
 Two things are no sums. How much the clusterings may say in total is found, centrally, by hiding one
 classifier after the other, and how much each classifier counts by comparing it with all the
@@ -62,7 +62,7 @@ class Settings:
 
     @property
     def guarded(self) -> bool:
-        """Whether no label moves against most classifiers, as without the word of a witness."""
+        """Whether labels move only between equally chosen classes, as without the word of a witness."""
         asked = self.evidence_weight is None and 0.0 < self.total_evidence <= CAUTIOUS
         return self.calibrated and asked and not self.weighted
 
