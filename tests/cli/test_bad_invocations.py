@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.cases import CASES, Case
+from tests.cli.test_commands import process
 
 
 def make_files(case: Case, home: Path) -> dict[str, bytes]:
@@ -27,12 +28,12 @@ def listing(home: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_bad_invocation(case: Case, call: Any, tmp_path: Path) -> None:
+def test_bad_invocation(case: Case, tmp_path: Path) -> None:
     before = make_files(case, tmp_path)
-    done = call(*case.arguments)
-    assert done.code == 2, done
-    assert done.out == ""
-    (line,) = done.err.splitlines()
+    done = process(*case.arguments, cwd=tmp_path)
+    assert done.returncode == 2, done
+    assert done.stdout == b""
+    (line,) = done.stderr.decode().splitlines()
     who = "bc3e" if case.name == "unknown command" else f"bc3e {case.arguments[0]}"
     assert line.startswith(f"{who}: error: ")
     at = 0
