@@ -49,7 +49,8 @@ def root(
 ) -> None:
     """Refine what trained classifiers say about drifted, unlabelled data with clusterings of it.
 
-    Exit codes: 0 all is well, 1 a --fail-on threshold was met, 2 bad usage or input, 3 a fault of bc3e.
+    Exit codes: 0 all is well, 1 a --fail-on threshold was met, 2 bad usage or input, 3 a fault of bc3e,
+    4 a federated run was interrupted and can be resumed.
     """
 
 
