@@ -65,7 +65,7 @@ def seconds(run: Callable[[], object]) -> float:
 def problem(patterns: int) -> tuple[Evidence, Parameters]:
     votes, clusters = label_table(patterns, patterns)
     table = LabelTable.read(votes, clusters)
-    evidence, _ = table.evidence(evidence_weights=np.full(8, 1 / 8), vote_weight=3.0, group=False)
+    evidence = table.evidence(evidence_weights=np.full(8, 1 / 8), vote_weight=3.0)
     counts = cluster_counts(evidence, vote_responsibilities(evidence.votes))
     profiles = normalize_profiles(counts + 1.0, evidence.layout)
     return evidence, Parameters(np.zeros(5), np.ones(5), 1.0, profiles)

@@ -24,7 +24,7 @@ def main() -> None:
     )
     for setting in ({}, {"delta2": 0.1}, {"delta2": 10.0}, {"evidence_weight": 1.0}):
         model = bc3e.BC3E(**setting).fit(votes, clusters)
-        evidence, _ = LabelTable.read(votes, clusters).evidence(
+        evidence = LabelTable.read(votes, clusters).evidence(
             evidence_weights=model.evidence_weights_, vote_weight=3.0
         )
         state = cold_state(evidence, model._learned)

@@ -139,6 +139,10 @@ CASES: list[Case] = [
     ("half an iteration", {"max_iter": 2.5}, {}, ("max_iter", "2.5")),
     ("negative tolerance", {"tol": -1e-3}, {}, ("tol", "-0.001")),
     ("no threads", {"n_jobs": 0}, {}, ("n_jobs", "0")),
+    ("counts of another length", {}, {"votes": V, "clusters": C, "counts": [1, 2]}, ("counts", "(2,)")),
+    ("counts that are words", {}, {"votes": V, "clusters": C, "counts": ["one"] * len(V)}, ("counts", "numbers")),
+    ("a count of zero", {}, {"votes": V, "clusters": C, "counts": [1] * (len(V) - 1) + [0]}, ("counts", f"row {len(V) - 1}")),
+    ("half an object", {}, {"votes": V, "clusters": C, "counts": [0.5] + [1] * (len(V) - 1)}, ("counts", "0.5")),
     ("callback is no function", {"callback": "print"}, {}, ("callback", "'print'")),
 ]  # fmt: skip
 

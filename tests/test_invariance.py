@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bc3e
+from bc3e import selection
 from bc3e.labels import LabelTable
 from tests.generation import HOSTILE, planted_table, random_input
 
@@ -74,10 +75,7 @@ def test_rows_columns_and_cluster_numbers_do_not_matter(name: str, seed: int) ->
 def test_grouping_changes_no_result(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     data = random_input(seed)
     grouped = fit(name, data, data.votes, data.clusters, data.sample_weight)
-    plain = LabelTable.evidence
-    monkeypatch.setattr(
-        LabelTable, "evidence", lambda self, **options: plain(self, **(options | {"group": False}))
-    )
+    monkeypatch.setattr(LabelTable, "patterns", lambda self: (None, None))
     single = fit(name, data, data.votes, data.clusters, data.sample_weight)
     assert np.abs(grouped.probabilities_ - single.probabilities_).max() <= 1e-10
     assert grouped.lower_bound_ == pytest.approx(single.lower_bound_, rel=1e-10)
@@ -94,6 +92,43 @@ def test_a_whole_weight_is_that_many_copies(name: str) -> None:
         weighted.set_params(profile_prior=2.0).fit(data.votes, data.clusters, sample_weight=weights)
         copied.set_params(profile_prior=2.0).fit(data.votes[copies], data.clusters[copies])
     assert np.abs(weighted.probabilities_[copies] - copied.probabilities_).max() <= 1e-10
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("seed", range(len(HOSTILE)))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_are_rows_so_often_to_the_last_bit(name: str, seed: int, weighted: bool) -> None:
+    data, rng = random_input(seed), np.random.default_rng(seed)
+    table = LabelTable.read(data.votes, data.clusters, classes=data.classes)
+    n = table.n_objects
+    counts = rng.integers(1, 5, size=n)
+    weights = rng.uniform(0.5, 2.0, size=n) if weighted else None
+    copies = rng.permutation(np.repeat(np.arange(n), counts))
+    model = MODELS[name]().set_params(classes=data.classes)
+    model.fit(data.votes, data.clusters, sample_weight=weights, counts=counts)
+    copied = fit(
+        name,
+        data,
+        [column[copies] for column in columns(data.votes)],
+        [column[copies] for column in columns(data.clusters)],
+        None if weights is None else weights[copies],
+    )
+    gap = np.abs(model.probabilities_[copies] - copied.probabilities_).max()
+    assert gap <= (0.0 if table.is_hard and not weighted else 1e-10)
+    assert model.trust_ == pytest.approx(copied.trust_, abs=1e-12)
+    assert model._sizes[0] == copied._sizes[0] == len(copies)
+
+
+def test_the_sample_of_a_large_table_is_that_of_its_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "SAMPLE", 500)
+    votes, clusters, _ = planted_table(3, n=300, vote_noise=0.5)
+    counts = np.random.default_rng(0).integers(1, 20, size=300)
+    copies = np.random.default_rng(1).permutation(np.repeat(np.arange(300), counts))
+    few = bc3e.BC3E(random_state=0).fit(votes, clusters, counts=counts)
+    many = bc3e.BC3E(random_state=0).fit(votes[copies], clusters[copies])
+    assert many._sizes[0] > 2000
+    assert np.array_equal(few.evidence_weights_, many.evidence_weights_)
+    assert np.array_equal(few.probabilities_[copies], many.probabilities_)
 
 
 @pytest.mark.parametrize("soft", [False, True])

@@ -27,6 +27,7 @@ from bc3e.model.evidence import Evidence, Layout
 from bc3e.model.inference import State
 from bc3e.model.schedule import run_em
 from bc3e.model.trust import decided_share
+from bc3e.objects import Objects
 from bc3e.selection import choose_total, shared_weights, significant, support
 from tests.generation import planted_table
 
@@ -110,44 +111,49 @@ def test_the_choice_on_a_sample_is_that_on_the_whole(monkeypatch: pytest.MonkeyP
 def moved_to(label: int, total: float) -> Any:
     """A refinement that moves the first forty of a hundred objects, at one total only."""
 
-    def refine(others: LabelTable, weights: Any, totals: Any) -> Any:
-        old = others.soft_vote().argmax(axis=1)
-        moved = np.where(np.arange(100) < 40, label, old)
+    def refine(others: Objects, totals: Any) -> Any:
+        old = others.table.soft_vote().argmax(axis=1)
+        moved = np.where(places(others) < 40, label, old)
         return [moved if asked == total else old for asked in totals]
 
     return refine
 
 
-def hundred(first: list[int], rest: int = 0) -> LabelTable:
-    """Forty objects with the given votes and sixty that all put into one class."""
-    return LabelTable.read(np.array([first] * 40 + [[rest] * len(first)] * 60), None, classes=[0, 1])
+def hundred(votes: Any) -> Objects:
+    """A hundred objects, each in a cluster of its own: none is like another."""
+    return Objects.of(LabelTable.read(np.array(votes), np.arange(100)[:, None], classes=[0, 1]))
+
+
+def places(objects: Objects) -> Any:
+    """Where in the hundred each one stands."""
+    return objects.table.clusters[0].codes  # type: ignore[union-attr]
 
 
 def test_the_total_that_hidden_classifiers_side_with_is_chosen() -> None:
     """Each of three classifiers in turn is alone with class 1, and a refinement sees that without it."""
     turns = np.eye(3, dtype=np.int64)[np.arange(60) % 3]
-    table = LabelTable.read(np.concatenate([turns, np.zeros((40, 3), np.int64)]), None, classes=[0, 1])
+    objects = hundred(np.concatenate([turns, np.zeros((40, 3), np.int64)]))
 
-    def finds(others: LabelTable, first: int) -> Any:
+    def finds(others: Objects, first: int) -> Any:
         """Moves what the others agree on, from a place in the table on."""
-        agreed = np.all([column.codes == 0 for column in others.votes], axis=0)  # type: ignore[union-attr]
-        return (agreed & (np.arange(100) >= first) & (np.arange(100) < first + 60)).astype(np.intp)
+        agreed = np.all([column.codes == 0 for column in others.table.votes], axis=0)  # type: ignore[union-attr]
+        return (agreed & (places(others) >= first) & (places(others) < first + 60)).astype(np.intp)
 
     def right_at(total: float | None) -> Any:
-        return lambda others, _, totals: [finds(others, 0 if t == total else 40) for t in totals]
+        return lambda others, totals: [finds(others, 0 if t == total else 40) for t in totals]
 
     for right in (1.0, 3.0):
-        assert choose_total(table, None, right_at(right), 0) == right
+        assert choose_total(objects, right_at(right), 0) == right
     # The last forty are of class 0 to all: whoever is hidden contradicts.
-    assert choose_total(table, None, right_at(None), 0) == selection.CAUTIOUS
+    assert choose_total(objects, right_at(None), 0) == selection.CAUTIOUS
 
 
 def test_breaking_ties_is_no_reason_to_overturn_majorities() -> None:
     """Hidden in turn, each of three leaves two that contradict each other, or agree."""
-    table = hundred([0, 1, 1])
+    objects = hundred([[0, 1, 1]] * 40 + [[0, 0, 0]] * 60)
     refined = moved_to(1, 1.0)
     # without the first nothing changes; without another, 0 against 1 is a tie that 1 wins
-    assert choose_total(table, None, refined, seed=0) == selection.CAUTIOUS
+    assert choose_total(objects, refined, seed=0) == selection.CAUTIOUS
 
 
 def sides(*witnesses: tuple[float, float, float, float]) -> Any:
@@ -330,7 +336,7 @@ def test_the_most_independent_witnesses_are_asked() -> None:
     common = rng.integers(3, size=500)
     alike = np.stack([common] * 4, axis=1)
     lone = rng.integers(3, size=(500, 3))
-    assert independent_witnesses(np.hstack([alike, lone]))[-3:] == [4, 5, 6]
+    assert independent_witnesses(np.hstack([alike, lone]), np.ones(500))[-3:] == [4, 5, 6]
 
 
 @pytest.mark.parametrize("confidence", [0.45, 0.6, 0.8])

@@ -123,7 +123,7 @@ def classifier_weights(table: LabelTable, weights: FloatArray | None) -> FloatAr
     together = np.zeros((r1, k, k))
     for first in range(0, table.n_objects, BLOCK):  # a block at a time: no copy of the whole table
         rows = slice(first, min(first + BLOCK, table.n_objects))
-        here = table.take(np.arange(rows.start, rows.stop))
+        here = table.cut(rows)
         chosen = winners(here)
         for hidden in range(r1):
             others = here.without_vote(hidden).votes_per_class()
@@ -140,13 +140,16 @@ def classifier_weights(table: LabelTable, weights: FloatArray | None) -> FloatAr
     return relative
 
 
-def independent_witnesses(chosen: NDArray[np.intp]) -> list[int]:
-    """The classifiers that agree least with the rest: their word is worth most."""
+def independent_witnesses(chosen: NDArray[np.intp], counts: FloatArray) -> list[int]:
+    """The classifiers that agree least with the rest: their word is worth most.
+
+    `chosen` (P, r1) are their choices for patterns that stand for `counts` (P,) objects each.
+    """
     r1 = chosen.shape[1]
     if r1 <= WITNESSES:
         return list(range(r1))
     agree = [
-        float(np.mean([(chosen[:, a] == chosen[:, b]).mean() for b in range(r1) if b != a]))
+        sum(float(counts @ (chosen[:, a] == chosen[:, b])) for b in range(r1) if b != a)
         for a in range(r1)
     ]
     return sorted(np.argsort(agree, kind="stable")[:WITNESSES].tolist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -57,10 +58,20 @@ class ConsensusEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
+        return self._fit(votes, clusters, sample_weight, self._consensus)
+
+    def _fit(
+        self,
+        votes: Any,
+        clusters: Any,
+        sample_weight: Any,
+        consensus: Callable[[LabelTable, FloatArray | None], Answer],
+    ) -> Self:
+        """Read the table, have it answered, and keep what is needed to say the answer in kind."""
         self._check_parameters()
         table = LabelTable.read(votes, clusters, classes=self.classes, n_classes=self.n_classes)
         weights = check_sample_weight(sample_weight, table.n_objects, table.frame)
-        self._answer = self._consensus(table, weights)
+        self._answer = consensus(table, weights)
         # Only what is needed to answer in kind is kept: no row of the table.
         self._shell = replace(table.take(np.empty(0, dtype=np.intp)), frame=table.frame)
         self.classes_ = table.classes

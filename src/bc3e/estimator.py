@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import InverseGamma, Normal
 from bc3e.model.schedule import Fit, Progress, infer
 from bc3e.model.trust import decided_share, information_shares
+from bc3e.objects import Objects, check_counts
 from bc3e.reported import Reported
 from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
 from bc3e.settings import check_constructor
@@ -208,6 +210,32 @@ class BC3E(Reported, ConsensusEstimator):
         }
         return cls(**(published | overrides))
 
+    def fit(
+        self, votes: Any, clusters: Any = None, *, sample_weight: Any = None, counts: Any = None
+    ) -> Self:
+        """Combine the votes and clusterings of a set of objects.
+
+        Parameters
+        ----------
+        votes : array, data frame, list, mapping or None
+            Class labels (N, r1) of any type; or a list with one item per
+            classifier, each labels (N,) or probabilities (N, k); or a mapping
+            from names to such items. Missing: None, NaN, NA, a row of NaN
+            probabilities, and -1 among whole numbers.
+        clusters : array, data frame, list, mapping or None
+            Cluster labels (N, r2) or memberships, in the same forms.
+        sample_weight : (N,) array, optional
+            How much each object counts.
+        counts : (N,) array, optional
+            How many objects alike each row stands for, as ``GROUP BY`` with ``count(*)``
+            tells it: the result is that of a table with each row so often.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(votes, clusters, sample_weight, partial(self._consensus, counts=counts))
+
     def partial_fit(
         self, votes: Any, clusters: Any = None, *, sample_weight: Any = None, forgetting: float = 0.5
     ) -> Self:
@@ -235,40 +263,42 @@ class BC3E(Reported, ConsensusEstimator):
     def _infer(self, votes: Any, clusters: Any) -> tuple[LabelTable, Answer]:
         self._fitted_answer()
         table = LabelTable.read_like(votes, clusters, self._schema)
-        evidence, inverse = table.evidence(
+        objects = Objects.of(table)
+        evidence = objects.table.evidence(
             evidence_weights=self.evidence_weights_,
             classifier_weights=self.classifier_weights_,
             vote_weight=self._vote_weight,
             vote_exponent=self.vote_exponent_,
         )
         state, _ = infer(evidence, self._learned, structured=self._structured, workers=self._workers())
-        return table, Answer(self._answer_of(state, table, inverse), inverse)
+        return table, Answer(self._answer_of(state, objects.table), objects.inverse)
 
-    def _answer_of(
-        self, state: State, table: LabelTable, inverse: NDArray[np.intp] | None
-    ) -> FloatArray:
+    def _answer_of(self, state: State, table: LabelTable) -> FloatArray:
         """Class probabilities of a posterior: softmax(E[y]), calibrated and blended with the votes."""
         shares = softmax(state.mean)
         if self.vote_calibration is None:
             return shares
-        rows = table.representatives(inverse, len(shares))
-        for first in range(0, len(rows), BLOCK):  # a block at a time: no copy of the whole table
+        for first in range(0, len(shares), BLOCK):  # a block at a time: no copy of the whole table
             block = slice(first, first + BLOCK)
-            given, labels = table.votes_per_class(rows[block]), leading_class(shares[block])
-            kept = self._kept(table, rows[block], shares[block])
+            given, labels = table.votes_per_class(block), leading_class(shares[block])
+            kept = self._kept(table, block, labels)
             refined = tempered(shares[block], self.answer_exponent_)
             shares[block] = np.where(kept[:, None], kept_shares(given), blended(given, refined, labels))
         return shares
 
-    def _kept(self, table: LabelTable, rows: NDArray[np.intp], refined: FloatArray) -> NDArray[np.bool_]:
-        """Which rows keep the label of their votes against the refined shares or tendencies."""
+    def _kept(self, table: LabelTable, rows: slice, refined: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which rows keep the label of their votes against the refined labels."""
         if not self._guarded:
-            return np.zeros(len(rows), dtype=np.bool_)
-        counts, votes = times_chosen(table.take(rows)), table.votes_per_class(rows)
-        return kept_labels(counts, votes, leading_class(refined))
+            return np.zeros(len(refined), dtype=np.bool_)
+        return kept_labels(times_chosen(table.cut(rows)), table.votes_per_class(rows), refined)
 
-    def _consensus(self, table: LabelTable, weights: FloatArray | None) -> Answer:
-        found = Learner(self).learn(table, weights)
+    def _consensus(self, table: LabelTable, weights: FloatArray | None, counts: Any = None) -> Answer:
+        copies = check_counts(counts, table.n_objects)
+        if weights is not None and copies is not None:
+            weights = weights * copies
+        objects = Objects.of(table, weights, copies)
+        self._counts = None if copies is None else objects.counts
+        found = Learner(self).learn(objects)
         study, state = found.study, found.state
         self._schema = table.schema
         self._structured = self.posterior == "structured"
@@ -277,19 +307,19 @@ class BC3E(Reported, ConsensusEstimator):
         self.vote_exponent_ = study.vote_exponent
         self.profile_strengths_ = found.profile_strengths
         self._guarded = found.guarded
-        self._keep(table, study.inverse, study.evidence, found.fit, state, found.bound)
-        inverse, confidence = study.inverse, study.confidence
-        mass, voted = study.evidence.weights, bool(study.evidence.votes.any())
+        self._keep(objects, study.evidence, found.fit, state, found.bound)
+        confidence, voted = study.confidence, bool(study.evidence.votes.any())
         del found, study  # the evidence is as large as the posterior, and done with
         self.answer_exponent_ = 1.0
         if self.vote_calibration is not None and voted:
-            self.answer_exponent_ = exponent_for(softmax(state.mean), mass, confidence, self._workers())
-        return self._answer_for(table, inverse, state, mass)
+            shares = softmax(state.mean)
+            self.answer_exponent_ = exponent_for(shares, objects.weights, confidence, self._workers())
+            del shares
+        return self._answer_for(objects, state)
 
     def _keep(
         self,
-        table: LabelTable,
-        inverse: NDArray[np.intp] | None,
+        objects: Objects,
         evidence: Evidence,
         fit: Fit,
         state: State,
@@ -300,7 +330,7 @@ class BC3E(Reported, ConsensusEstimator):
         self.evidence_weights_ = evidence.evidence_weights
         self._state = state
         self._profiles = evidence.layout.split(fit.parameters.profiles)
-        self._sizes = (table.n_objects, evidence.n_patterns)
+        self._sizes = (objects.n_objects, evidence.n_patterns)
         self.delta2_ = fit.parameters.delta2
         self.lower_bounds_ = np.array(fit.lower_bounds)
         self.delta2_path_ = np.array(fit.delta2_path)
@@ -310,23 +340,21 @@ class BC3E(Reported, ConsensusEstimator):
         self.start_ = fit.start
         kept = None
         if self._guarded:
-            rows = table.representatives(inverse, evidence.n_patterns)
+            blocks = (slice(i, i + BLOCK) for i in range(0, evidence.n_patterns, BLOCK))
             kept = np.concatenate(
                 [
-                    self._kept(table, rows[block], softmax(state.mean[block]))
-                    for block in (slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK))
+                    self._kept(objects.table, block, leading_class(softmax(state.mean[block])))
+                    for block in blocks
                 ]
             )
         self.trust_ = decided_share(evidence, state, kept)
         self.clusterer_trust_ = information_shares(evidence, fit.parameters, state, self._workers())
 
-    def _answer_for(
-        self, table: LabelTable, inverse: NDArray[np.intp] | None, state: State, mass: FloatArray
-    ) -> Answer:
+    def _answer_for(self, objects: Objects, state: State) -> Answer:
         """The answer of a posterior, and the class shares that it leads to."""
-        answer = Answer(self._answer_of(state, table, inverse), inverse)
-        self._shares = class_shares(table, answer, mass)
-        self._class_mass = mass @ answer.probabilities
+        answer = Answer(self._answer_of(state, objects.table), objects.inverse)
+        self._shares = class_shares(objects.table, answer, objects.weights)
+        self._class_mass = objects.weights @ answer.probabilities
         return answer
 
     def _workers(self) -> Workers:

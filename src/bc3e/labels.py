@@ -155,20 +155,19 @@ class LabelTable:
         self,
         *,
         evidence_weights: FloatArray,
-        sample_weight: FloatArray | None = None,
+        weights: FloatArray | None = None,
         classifier_weights: FloatArray | None = None,
         vote_weight: float | None = None,
         vote_exponent: float = 1.0,
-        group: bool = True,
-    ) -> tuple[Evidence, NDArray[np.intp] | None]:
-        """Arrays for the model, and the pattern of each object (None: its own row).
+    ) -> Evidence:
+        """Arrays for the model, a row for each row of the table.
 
         Parameters
         ----------
         evidence_weights : (r2,) array
             How much a label of each clustering counts.
-        sample_weight : (N,) array, optional
-            Weight of each object.
+        weights : (N,) array, optional
+            Weight of each row; one by default.
         classifier_weights : (r1,) array, optional
             How much a vote of each classifier counts; one by default.
         vote_weight : float, optional
@@ -176,21 +175,15 @@ class LabelTable:
             every vote as one.
         vote_exponent : float
             Power that the shares of an object's votes are raised to.
-        group : bool
-            Put objects with the same hard labels together.
         """
-        weights = np.ones(self.n_objects) if sample_weight is None else sample_weight
-        rows, inverse = self.patterns() if group else (None, None)
-        if rows is not None and inverse is not None:
-            weights = np.bincount(inverse, weights=weights, minlength=len(rows)).astype(np.float64)
         layout = self.layout
-        votes = self.votes_per_class(slice(None) if rows is None else rows, classifier_weights)
+        votes = self.votes_per_class(weights=classifier_weights)
         if vote_weight is not None:
             total = votes.sum(axis=1, keepdims=True)
             votes *= vote_weight / np.where(total > 0, total, 1.0)
         votes = tempered(votes, vote_exponent)
         hard = [
-            _stacked_rows(column, int(offset), rows)
+            _stacked_rows(column, int(offset))
             for column, offset in zip(self.clusters, layout.offsets[:-1], strict=True)
             if isinstance(column, LabelColumn)
         ]
@@ -200,10 +193,10 @@ class LabelTable:
             votes=votes,
             labels=np.stack(hard, axis=1) if hard else np.empty((count, 0), dtype=np.int32),
             memberships=np.hstack(soft) if soft else np.empty((count, 0)),
-            weights=weights,
+            weights=np.ones(count) if weights is None else weights,
             evidence_weights=evidence_weights,
             layout=layout,
-        ), inverse
+        )
 
     def patterns(self) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
         """Rows of the distinct label patterns and each object's pattern; None if a column is soft."""
@@ -226,7 +219,7 @@ class LabelTable:
         return rows, inverse
 
     def representatives(self, inverse: NDArray[np.intp] | None, patterns: int) -> NDArray[np.intp]:
-        """For each of the patterns of :meth:`evidence` the row of an object that has it."""
+        """For each of the patterns of :meth:`patterns` the row of an object that has it."""
         rows = np.arange(self.n_objects)
         if inverse is None:
             return rows
@@ -245,6 +238,16 @@ class LabelTable:
             votes=tuple(_take(column, rows) for column in self.votes),
             clusters=tuple(_take(column, rows) for column in self.clusters),
             n_objects=len(rows),
+            frame=None,
+        )
+
+    def cut(self, rows: slice) -> LabelTable:
+        """The table of consecutive objects, as a view."""
+        return replace(
+            self,
+            votes=tuple(_take(column, rows) for column in self.votes),
+            clusters=tuple(_take(column, rows) for column in self.clusters),
+            n_objects=len(range(self.n_objects)[rows]),
             frame=None,
         )
 
@@ -343,12 +346,12 @@ def _same_index(votes: Frame | None, clusters: Frame | None) -> None:
         )
 
 
-def _stacked_rows(column: LabelColumn, offset: int, rows: NDArray[np.intp] | None) -> NDArray[np.int32]:
-    codes = column.codes if rows is None else column.codes[rows]
+def _stacked_rows(column: LabelColumn, offset: int) -> NDArray[np.int32]:
+    codes = column.codes
     return np.where(codes >= 0, codes.astype(np.int32) + np.int32(offset), np.int32(-1))
 
 
-def _take(column: Column, rows: NDArray[np.intp]) -> Column:
+def _take(column: Column, rows: NDArray[np.intp] | slice) -> Column:
     if isinstance(column, LabelColumn):
         return replace(column, codes=column.codes[rows])
     return replace(column, scores=column.scores[rows])

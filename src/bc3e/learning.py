@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bc3e.agreement import agreement_rate, classifier_weights, leading_class
-from bc3e.labels import LabelTable, soft_vote
+from bc3e.labels import soft_vote
 from bc3e.model.calibration import exponent_for, mean_confidence, softmax, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
@@ -29,6 +29,7 @@ from bc3e.model.starts import (
     random_responsibilities,
     vote_responsibilities,
 )
+from bc3e.objects import Objects
 from bc3e.progress import FitProgress
 from bc3e.selection import CAUTIOUS, TOTALS, choose_total, shared_weights, significant
 from bc3e.settings import given_weights, mean_rule, random_source, variance_rule
@@ -63,8 +64,6 @@ class Studied:
     ----------
     evidence : Evidence
         Votes, calibrated, and cluster labels of the patterns.
-    inverse : (N,) array or None
-        Which pattern each object is.
     confidence : float
         How confident the answer shall be on average.
     unit : float
@@ -80,7 +79,6 @@ class Studied:
     """
 
     evidence: Evidence
-    inverse: NDArray[np.intp] | None
     confidence: float
     unit: float
     classifier_weights: FloatArray
@@ -113,29 +111,30 @@ class Learner:
         self.structured = settings.posterior == "structured"
         self.workers = Workers(settings.n_jobs)
 
-    def learn(self, table: LabelTable, weights: FloatArray | None) -> Learned:
-        """Fit a table; the clusterings get the weights of the settings, or those that hold up.
+    def learn(self, objects: Objects) -> Learned:
+        """Fit objects; the clusterings get the weights of the settings, or those that hold up.
 
         While the clusterings count no more than :data:`bc3e.selection.CAUTIOUS` classifiers count
         alike, and the fit is `guarded`: labels move only between classes that as many of them choose.
         """
+        table = objects.table
         self.priors(len(table.classes))  # refuses what does not fit the classes before any work
         given = given_weights(self.settings.evidence_weight, len(table.clusters))
         calibrated = self.settings.vote_calibration is not None
-        study = self.study(table, weights, weighed=given is not None)
+        study = self.study(objects, weighed=given is not None)
         guarded = False
         if given is None:
             heard = study.heard
             if not study.evidence.votes.any():  # nothing to be significant about: all clusterings share
                 heard, total = np.ones_like(heard), TOTALS[-1]
             else:
-                total = self._advised_total(table, weights) if heard.any() else 0.0
+                total = self._advised_total(objects) if heard.any() else 0.0
             if total > CAUTIOUS and calibrated and study.evidence.votes.any():
                 del study  # as large as the one that follows
-                study = self.study(table, weights, weighed=True)
+                study = self.study(objects, weighed=True)
                 if not study.heard.any():  # heard only while classifiers count alike: so be it
                     del study
-                    study, total = self.study(table, weights, weighed=False), CAUTIOUS
+                    study, total = self.study(objects, weighed=False), CAUTIOUS
                 heard = study.heard
             guarded = calibrated and 0.0 < total <= CAUTIOUS
             given = shared_weights(total, heard)
@@ -143,17 +142,16 @@ class Learner:
         found = self._fit(_with_weights(study, given), settings.verbose, settings.callback)
         return replace(found, guarded=guarded)
 
-    def study(self, table: LabelTable, weights: FloatArray | None, *, weighed: bool) -> Studied:
+    def study(self, objects: Objects, *, weighed: bool) -> Studied:
         """Calibrate the votes and find out what each clustering is worth.
 
         If `weighed`, classifiers count by their agreement with the others, unless no clustering
         is worth anything: then, too, they count alike.
         """
+        table, weights = objects.table, objects.weights
         alike = np.ones(len(table.votes))
         weighed = weighed and self.settings.vote_calibration is not None
-        study = self._calibrated(
-            table, weights, classifier_weights(table, weights) if weighed else alike
-        )
+        study = self._calibrated(objects, classifier_weights(table, weights) if weighed else alike)
         chosen = isinstance(self.settings.evidence_weight, str)
         if chosen or self.settings.profile_prior == "marginal":
             anchor = vote_responsibilities(study.evidence.votes)
@@ -161,7 +159,7 @@ class Learner:
             heard = found.significance > significant(len(table.clusters))
             if chosen and weighed and not heard.any():
                 del study, anchor
-                study = self._calibrated(table, weights, alike)
+                study = self._calibrated(objects, alike)
             study = replace(study, strengths=found.strengths, heard=heard)
         return study
 
@@ -175,15 +173,16 @@ class Learner:
             profile_counts=np.empty((0, k)),
         )
 
-    def _calibrated(self, table: LabelTable, weights: FloatArray | None, counted: FloatArray) -> Studied:
+    def _calibrated(self, objects: Objects, counted: FloatArray) -> Studied:
         """Votes and labels for the model, with classifiers counting as given.
 
         The votes are made as confident as the classifiers agree. The answer goes
         only half that way: the confidence of votes and classifiers is a second opinion.
         """
-        evidence, inverse = table.evidence(
+        table, weights = objects.table, objects.weights
+        evidence = table.evidence(
             evidence_weights=np.ones(len(table.clusters)),
-            sample_weight=weights,
+            weights=weights,
             classifier_weights=counted,
             vote_weight=self.settings.vote_weight,
         )
@@ -199,9 +198,8 @@ class Learner:
         r2 = len(table.clusters)
         return Studied(
             evidence=evidence,
-            inverse=inverse,
             confidence=confidence,
-            unit=float(evidence.weights.sum()) / table.n_objects,
+            unit=objects.unit,
             classifier_weights=counted,
             vote_exponent=exponent,
             counts=cluster_counts(evidence, vote_responsibilities(evidence.votes), self.workers),
@@ -209,27 +207,23 @@ class Learner:
             heard=np.zeros(r2, dtype=np.bool_),
         )
 
-    def _advised_total(self, table: LabelTable, weights: FloatArray | None) -> float:
+    def _advised_total(self, objects: Objects) -> float:
         """Evidence of all clusterings together, by the word of hidden classifiers."""
 
-        def refine(
-            others: LabelTable, mass: FloatArray | None, totals: Sequence[float]
-        ) -> Iterator[NDArray[np.intp]]:
-            study = self.study(others, mass, weighed=True)
+        def refine(others: Objects, totals: Sequence[float]) -> Iterator[NDArray[np.intp]]:
+            study = self.study(others, weighed=True)
             for total in totals:
                 yield self._trial(study, shared_weights(total, study.heard))
 
         seed = int(random_source(self.settings.random_state).randint(2**31 - 1))
-        return choose_total(table, weights, refine, seed)
+        return choose_total(objects, refine, seed)
 
     def _trial(self, study: Studied, given: FloatArray) -> NDArray[np.intp]:
         """Refined labels, and nothing else, at the given weights of the clusterings."""
-        if given.any():
-            found = self._fit(_with_weights(study, given), False, None, settled=ROUGHLY)
-            labels = leading_class(softmax(found.state.mean))
-        else:
-            labels = leading_class(soft_vote(study.evidence.votes))
-        return labels if study.inverse is None else labels[study.inverse]
+        if not given.any():
+            return leading_class(soft_vote(study.evidence.votes))
+        found = self._fit(_with_weights(study, given), False, None, settled=ROUGHLY)
+        return leading_class(softmax(found.state.mean))
 
     def _fit(
         self,

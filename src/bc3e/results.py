@@ -58,13 +58,15 @@ class LearnedParameters:
 def class_shares(
     table: LabelTable, answer: Answer, weights: FloatArray
 ) -> tuple[list[float], list[float], float]:
-    """Weighted class shares by soft vote and after refinement, and the share of changed labels."""
+    """Weighted class shares by soft vote and after refinement, and the share of changed labels.
+
+    `table` has one row, of the given weight, for each pattern of the answer.
+    """
     after = np.argmax(answer.probabilities, axis=1)
     before = np.empty_like(after)
-    rows = table.representatives(answer.inverse, len(after))
-    for first in range(0, len(rows), BLOCK):
+    for first in range(0, len(after), BLOCK):
         block = slice(first, first + BLOCK)
-        before[block] = leading_class(table.votes_per_class(rows[block]))
+        before[block] = leading_class(table.votes_per_class(block))
     total, k = weights.sum(), answer.probabilities.shape[1]
     shares = [
         (np.bincount(winners, weights=weights, minlength=k) / total).tolist()

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from bc3e.agreement import independent_witnesses, leading_class, outvoted, times_chosen, winners
-from bc3e.labels import LabelTable
 from bc3e.model.evidence import FloatArray
+from bc3e.objects import Objects
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, that needs no witness
 TOTALS = (1.0, 3.0)  # and what may be chosen with witnesses
@@ -32,7 +32,7 @@ LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of t
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 
 
-Refine = Callable[[LabelTable, FloatArray | None, Sequence[float]], Iterable[NDArray[np.intp]]]
+Refine = Callable[[Objects, Sequence[float]], Iterable[NDArray[np.intp]]]
 
 
 def significant(count: int) -> float:
@@ -50,36 +50,35 @@ def share_of_one(total: float, count: int) -> float:
     return min(1.0, total / max(count, 1))
 
 
-def choose_total(table: LabelTable, weights: FloatArray | None, refine: Refine, seed: int) -> float:
+def choose_total(objects: Objects, refine: Refine, seed: int) -> float:
     """Evidence that the clusterings get together, in labels: 0.25, or more if witnesses support it.
 
     Parameters
     ----------
-    table : LabelTable
-        Votes, and clusterings of which at least one is worth hearing.
-    weights : (N,) array or None
-        Weights of the objects.
+    objects : Objects
+        With votes, and clusterings of which at least one is worth hearing.
     refine : callable
-        For a table, its weights and totals of evidence: the refined labels at each of them.
+        For objects and totals of evidence: their refined labels at each of the totals.
     seed : int
         Seed of the sample that is used of a large table.
     """
-    if len(table.votes) < 2:  # nobody left to ask
+    if len(objects.table.votes) < 2:  # nobody left to ask
         return CAUTIOUS
-    if table.n_objects > SAMPLE:
-        rows = np.sort(np.random.default_rng(seed).choice(table.n_objects, SAMPLE, replace=False))
-        table, weights = table.take(rows), None if weights is None else weights[rows]
-    mass = np.ones(table.n_objects) if weights is None else weights / weights.mean()
-    chosen = winners(table)
-    witnesses = independent_witnesses(chosen)
+    objects = objects.sample(SAMPLE, seed)
+    mass = objects.weights / objects.unit
+    chosen = winners(objects.table)
+    witnesses = independent_witnesses(chosen, objects.counts)
     sides = np.zeros((len(TOTALS), len(witnesses), 2, 2))
     for place, hidden in enumerate(witnesses):
-        others = table.without_vote(hidden)
-        votes, counts = others.soft_vote(), times_chosen(others)
+        others = objects.without_vote(hidden)
+        votes, counts = others.table.soft_vote(), times_chosen(others.table)
         before = leading_class(votes)
-        for at, after in enumerate(refine(others, weights, TOTALS)):
+        for at, after in enumerate(refine(others, TOTALS)):
             against = outvoted(counts, votes, after)
-            sides[at, place] = _sides(before, after, against, chosen[:, hidden], mass)
+            sides[at, place] = _sides(
+                others.expand(before), others.expand(after), others.expand(against),
+                chosen[:, hidden], mass,
+            )  # fmt: skip
     margins = [support(found) for found in sides]
     best = int(np.argmax(margins))
     return TOTALS[best] if margins[best] > 0.0 else CAUTIOUS

@@ -11,6 +11,7 @@ from bc3e.labels import LabelTable, check_sample_weight
 from bc3e.learning import Learner
 from bc3e.model.schedule import infer, run_em
 from bc3e.model.shrinkage import shrinkage_counts
+from bc3e.objects import Objects
 from bc3e.settings import share
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     kept = 1.0 - share("forgetting", forgetting)
     table = LabelTable.read_like(votes, clusters, model._schema)
     weights = check_sample_weight(sample_weight, table.n_objects, table.frame)
-    evidence, inverse = table.evidence(
+    objects = Objects.of(table, weights)
+    evidence = objects.table.evidence(
         evidence_weights=model.evidence_weights_,
-        sample_weight=weights,
+        weights=objects.weights,
         classifier_weights=model.classifier_weights_,
         vote_weight=model._vote_weight,
         vote_exponent=model.vote_exponent_,
@@ -51,8 +53,9 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     )
     state, bound = infer(evidence, fit.parameters, structured=model._structured, workers=workers)
     bound += rules.log_prior(fit.parameters, evidence.layout.per_row(evidence.evidence_weights))
-    model._keep(table, inverse, evidence, fit, state, bound)
-    model._answer = model._answer_for(table, inverse, state, evidence.weights)
+    model._keep(objects, evidence, fit, state, bound)
+    model._answer = model._answer_for(objects, state)
     model._class_mass += mass
+    model._counts = None
     model._shell = replace(table.take(np.empty(0, dtype=np.intp)), frame=table.frame)
     return model

@@ -16,6 +16,7 @@ from bc3e.model.inference import State, Workers, cold_state, e_step
 from bc3e.model.parameters import MeanRule, Parameters, Rules, VarianceRule, normalize_profiles
 from bc3e.model.schedule import infer
 from bc3e.model.statistics import Statistics, m_step
+from bc3e.objects import Objects
 from tests.generation import HOSTILE, random_input
 
 ONE = Workers(1)
@@ -25,8 +26,9 @@ def random_problem(seed: int) -> tuple[Evidence, Parameters]:
     data = random_input(seed)
     rng = np.random.default_rng(seed)
     table = LabelTable.read(data.votes, data.clusters, classes=data.classes)
-    evidence, _ = table.evidence(
-        evidence_weights=rng.uniform(0.2, 2.0, len(table.clusters)), sample_weight=data.sample_weight
+    objects = Objects.of(table, data.sample_weight)
+    evidence = objects.table.evidence(
+        evidence_weights=rng.uniform(0.2, 2.0, len(table.clusters)), weights=objects.weights
     )
     k = evidence.n_classes
     counts = rng.gamma(0.7, size=(evidence.layout.n_rows, k)) + 1e-6
@@ -147,7 +149,7 @@ def typical_problem(seed: int) -> tuple[Evidence, Parameters]:
     k, r2 = 4, 5
     votes, clusters = rng.integers(k, size=(6, 3)), rng.integers(6, size=(6, r2))
     table = LabelTable.read(votes, clusters, classes=list(range(k)))
-    evidence, _ = table.evidence(evidence_weights=np.ones(r2))
+    evidence = table.evidence(evidence_weights=np.ones(r2))
     counts = rng.gamma(0.5, size=(evidence.layout.n_rows, k)) + 1e-3
     profiles = normalize_profiles(counts, evidence.layout)
     return evidence, Parameters(rng.normal(size=k), rng.uniform(0.5, 2.0, k), 0.5, profiles)

@@ -81,6 +81,12 @@ class Case:
 def read_case(model: BC3E, votes: Any, clusters: Any) -> Case:
     """Look again at the labels that a model was fitted with."""
     answer = model._fitted_answer()
+    if model._counts is not None:
+        raise InputError(
+            "counts",
+            "the model was fitted to patterns with counts, and a report tells of single objects",
+            "Fit the rows themselves, or a sample of them, for a report.",
+        )
     table = LabelTable.read_like(votes, clusters, model._schema)
     _check_same(table, answer, model._sizes[0])
     patterns = len(answer.probabilities)

@@ -17,6 +17,7 @@ from bc3e.errors import InputError
 from bc3e.labels import LabelTable
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.starts import canonical_order, cluster_counts, random_responsibilities
+from bc3e.objects import Objects
 from bc3e.rivals.base import IterativeRival, Trace, check_count, check_number
 from bc3e.rivals.groups import Block, Patterns, read_patterns
 
@@ -143,7 +144,7 @@ class BayesianClusterEnsemble(IterativeRival):
 
     def _best_fit(self, table: LabelTable, patterns: Patterns) -> _Fit:
         """Try the starts on a sample of the patterns, and finish the best on all."""
-        evidence, _ = table.evidence(evidence_weights=np.ones(len(table.clusters)))
+        evidence = Objects.of(table).table.evidence(evidence_weights=np.ones(len(table.clusters)))
         silent = replace(evidence, votes=np.zeros_like(evidence.votes), weights=patterns.weights)
         rows = _sample(silent)
         sample = patterns if rows is None else patterns.take(rows)

@@ -18,6 +18,7 @@ from scipy import sparse
 from bc3e.columns import Column, LabelColumn
 from bc3e.labels import LabelTable
 from bc3e.model.evidence import FloatArray
+from bc3e.objects import Objects
 
 
 @dataclass(frozen=True)
@@ -151,19 +152,17 @@ def read_patterns(table: LabelTable, weights: FloatArray | None) -> Patterns:
 
     Tables with soft columns keep one pattern per object.
     """
-    rows, inverse = table.patterns()
-    totals = np.ones(table.n_objects) if weights is None else weights
-    if rows is not None and inverse is not None:
-        totals = np.bincount(inverse, weights=totals, minlength=len(rows)).astype(np.float64)
+    objects = Objects.of(table, weights)
+    rows = objects.table
     return Patterns(
-        votes=tuple(_block(column, len(table.classes), rows) for column in table.votes),
+        votes=tuple(_block(column, len(rows.classes)) for column in rows.votes),
         clusters=tuple(
-            _block(column, size, rows)
-            for column, size in zip(table.clusters, table.layout.n_clusters, strict=True)
+            _block(column, size)
+            for column, size in zip(rows.clusters, rows.layout.n_clusters, strict=True)
         ),
-        weights=totals,
-        inverse=inverse,
-        n_classes=len(table.classes),
+        weights=objects.weights,
+        inverse=objects.inverse,
+        n_classes=len(rows.classes),
     )
 
 
@@ -179,9 +178,9 @@ def offsets(blocks: Sequence[Block]) -> NDArray[np.intp]:
     return np.cumsum([0, *(block.n_groups for block in blocks)], dtype=np.intp)
 
 
-def _block(column: Column, n_groups: int, rows: NDArray[np.intp] | None) -> Block:
+def _block(column: Column, n_groups: int) -> Block:
     if isinstance(column, LabelColumn):
-        return Block(n_groups, column.codes if rows is None else column.codes[rows], None)
+        return Block(n_groups, column.codes, None)
     return Block(n_groups, None, np.asarray(column.scores, dtype=np.float64))
 
 

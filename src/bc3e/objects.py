@@ -1,0 +1,124 @@
+"""Objects: the rows of a label table, and how many objects each of them stands for.
+
+Rows with the same hard labels are one pattern, and all that is learned is learned from patterns: past
+the grouping no step looks at single rows. So it does not matter whether rows were grouped here or
+by a database that hands over patterns and their counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bc3e.errors import InputError, InputTypeError
+from bc3e.labels import LabelTable
+from bc3e.model.evidence import FloatArray
+
+MANY = 10**9  # from here on numpy does not draw without replacement
+MOST = 2**53  # beyond it floating-point numbers skip whole ones
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Rows that stand for one or more objects.
+
+    Attributes
+    ----------
+    table : LabelTable
+        One row per pattern; if a column is soft, one per object.
+    counts : (P,) array
+        How many objects a row stands for.
+    weights : (P,) array
+        The sum of their weights.
+    inverse : (N,) array or None
+        The row of `table` that each row of the table before grouping became; None if it was not grouped.
+    """
+
+    table: LabelTable
+    counts: FloatArray
+    weights: FloatArray
+    inverse: NDArray[np.intp] | None
+
+    @classmethod
+    def of(
+        cls, table: LabelTable, weights: FloatArray | None = None, counts: FloatArray | None = None
+    ) -> Objects:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        table : LabelTable
+        weights : (N,) array, optional
+            Weight of each row, of all its objects together.
+        counts : (N,) array, optional
+            How many objects each row stands for; 1 by default.
+        """
+        rows, inverse = table.patterns()
+        objects = np.ones(table.n_objects) if counts is None else counts
+        mass = objects if weights is None else weights
+        if rows is None or inverse is None:
+            return cls(table, objects, mass, None)
+        totals = np.bincount(inverse, weights=counts, minlength=len(rows)).astype(np.float64)
+        summed = totals
+        if weights is not None:
+            summed = np.bincount(inverse, weights=weights, minlength=len(rows)).astype(np.float64)
+        return cls(table.take(rows), totals, summed, inverse)
+
+    @property
+    def n_objects(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def unit(self) -> float:
+        """Mean weight of an object."""
+        return float(self.weights.sum() / self.counts.sum())
+
+    def expand(self, values: NDArray[Any]) -> NDArray[Any]:
+        """One entry per row before the grouping instead of one per pattern."""
+        return values if self.inverse is None else values[self.inverse]
+
+    def without_vote(self, column: int) -> Objects:
+        """The objects as if one classifier had not been asked; `inverse` leads there from here."""
+        return Objects.of(self.table.without_vote(column), self.weights, self.counts)
+
+    def sample(self, size: int, seed: int) -> Objects:
+        """That many objects, drawn without replacement; all if there are no more."""
+        if self.n_objects <= size:
+            return self
+        # From the patterns in their order, which the order of the rows does not change.
+        rng = np.random.default_rng(seed)
+        if self.n_objects < MANY:
+            drawn = rng.multivariate_hypergeometric(self.counts.astype(np.int64), size)
+        else:  # of so many hardly any would be drawn twice
+            drawn = rng.multinomial(size, self.counts / self.counts.sum())
+        rows = np.flatnonzero(drawn)
+        counts = drawn[rows].astype(np.float64)
+        weights = self.weights[rows] * (counts / self.counts[rows])
+        return Objects(self.table.take(rows), counts, weights, None)
+
+
+def check_counts(counts: Any, n_rows: int) -> FloatArray | None:
+    """Counts of objects as a checked float array; None stays None."""
+    if counts is None:
+        return None
+    try:
+        found = np.asarray(counts, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            "counts", "values that are not numbers", "Pass one whole number per row."
+        ) from None
+    if found.shape != (n_rows,):
+        raise InputError("counts", f"shape {found.shape} for {n_rows} rows", "Pass one count per row.")
+    bad = ~np.isfinite(found) | (found < 1) | (found != np.floor(found)) | (found > MOST)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            "counts",
+            f"{found[row]:g} is not a number of objects",
+            "Pass whole numbers from 1 up; leave out rows that stand for none.",
+            place=f"row {row}",
+        )
+    return found
