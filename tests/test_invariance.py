@@ -154,7 +154,9 @@ def test_keys_wider_than_64_bits_are_still_exact() -> None:
     clusters = np.vstack([clusters, clusters[:100]])
     votes = rng.integers(3, size=(600, 2))
     votes[500:] = votes[:100]
-    rows, inverse = LabelTable.read(votes, clusters)._patterns()
+    rows, inverse = LabelTable.read(votes, clusters).patterns()
+    assert rows is not None
+    assert inverse is not None
     assert len(rows) == 500
     assert (inverse[500:] == inverse[:100]).all()
     assert (clusters[rows[inverse]] == clusters).all()

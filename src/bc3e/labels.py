@@ -26,6 +26,7 @@ from bc3e.alignment import (
 )
 from bc3e.columns import Column, Frame, LabelColumn, ScoreColumn, read_columns
 from bc3e.errors import InputError, InputTypeError
+from bc3e.grouping import distinct
 from bc3e.model.calibration import tempered
 from bc3e.model.evidence import Evidence, FloatArray, Layout
 
@@ -177,11 +178,14 @@ class LabelTable:
             Power that the shares of an object's votes are raised to.
         """
         layout = self.layout
-        votes = self.votes_per_class(weights=classifier_weights)
+        # Objects have far fewer different votes than labels: what follows is done once for each.
+        rows, groups = self._distinct(self.votes)
+        votes = self.votes_per_class(slice(None) if rows is None else rows, classifier_weights)
         if vote_weight is not None:
             total = votes.sum(axis=1, keepdims=True)
             votes *= vote_weight / np.where(total > 0, total, 1.0)
         votes = tempered(votes, vote_exponent)
+        votes = votes if groups is None else votes[groups]
         hard = [
             _stacked_rows(column, int(offset))
             for column, offset in zip(self.clusters, layout.offsets[:-1], strict=True)
@@ -196,27 +200,30 @@ class LabelTable:
             weights=np.ones(count) if weights is None else weights,
             evidence_weights=evidence_weights,
             layout=layout,
+            vote_groups=groups,
         )
 
     def patterns(self) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
         """Rows of the distinct label patterns and each object's pattern; None if a column is soft."""
-        return self._patterns() if self.is_hard else (None, None)
+        return self._distinct((*self.votes, *self.clusters))
 
-    def _patterns(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """A row for each distinct label pattern, and each object's pattern."""
+    def _distinct(
+        self, columns: tuple[Column, ...]
+    ) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
+        """A row for each pattern of some columns, and the pattern of each row; None if one is soft."""
         key, size = np.zeros(self.n_objects, dtype=np.int64), 1
-        for column in (*self.votes, *self.clusters):
-            assert isinstance(column, LabelColumn)
+        for column in columns:
+            if not isinstance(column, LabelColumn):
+                return None, None
             base = len(column.values) + 1
             if size * base >= 2**63:  # compress what was packed so far, then go on
-                distinct, key = np.unique(key, return_inverse=True)
-                size = len(distinct)
+                rows, key = distinct(key)
+                size = len(rows)
             key *= base
             key += column.codes
             key += 1
             size *= base
-        _, rows, inverse = np.unique(key, return_index=True, return_inverse=True)
-        return rows, inverse
+        return distinct(key)
 
     def representatives(self, inverse: NDArray[np.intp] | None, patterns: int) -> NDArray[np.intp]:
         """For each of the patterns of :meth:`patterns` the row of an object that has it."""

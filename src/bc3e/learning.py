@@ -187,14 +187,15 @@ class Learner:
             vote_weight=self.settings.vote_weight,
         )
         exponent = 1.0
-        confidence = mean_confidence(evidence.votes, evidence.weights, workers=self.workers)
+        votes, mass = evidence.distinct_votes()
+        confidence = mean_confidence(votes, mass, workers=self.workers)
         agreed = self.settings.vote_calibration == "agreement"
         rate = agreement_rate(table, weights) if agreed else None
         if rate is not None:
-            exponent = exponent_for(evidence.votes, evidence.weights, rate, self.workers)
-            evidence = replace(evidence, votes=tempered(evidence.votes, exponent))
-            after = mean_confidence(evidence.votes, evidence.weights, workers=self.workers)
-            confidence = (confidence + after) / 2
+            exponent = exponent_for(votes, mass, rate, self.workers)
+            votes, groups = tempered(votes, exponent), evidence.vote_groups
+            evidence = replace(evidence, votes=votes if groups is None else votes[groups])
+            confidence = (confidence + mean_confidence(votes, mass, workers=self.workers)) / 2
         r2 = len(table.clusters)
         return Studied(
             evidence=evidence,
@@ -303,7 +304,8 @@ class Learner:
                     drawn = random_responsibilities(evidence, draws)
                     counts = cluster_counts(evidence, drawn, self.workers)
                     if not voted and i == 0:
-                        found = learn_shrinkage(evidence, drawn, counts, study.unit, self.workers)
+                        alone = replace(evidence, vote_groups=None)  # drawn ones differ
+                        found = learn_shrinkage(alone, drawn, counts, study.unit, self.workers)
                         anchor, strengths = counts, self._strengths(found.strengths)
                     starts[f"random {i + 1}"] = counts
         prior = np.zeros_like(anchor)

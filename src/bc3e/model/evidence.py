@@ -85,6 +85,8 @@ class Evidence:
     evidence_weights : (r2,) float64
         How much a label of each clustering counts (w_m; 1 in the paper).
     layout : Layout
+    vote_groups : (P,) int or None
+        Numbers from 0 up, equal where the votes are, if that is known.
     """
 
     votes: FloatArray
@@ -93,6 +95,7 @@ class Evidence:
     weights: FloatArray
     evidence_weights: FloatArray
     layout: Layout
+    vote_groups: NDArray[np.intp] | None = None
 
     @property
     def n_patterns(self) -> int:
@@ -101,6 +104,15 @@ class Evidence:
     @property
     def n_classes(self) -> int:
         return int(self.votes.shape[1])
+
+    def distinct_votes(self) -> tuple[FloatArray, FloatArray]:
+        """The different rows of votes, as far as they are known to be alike, and their weights."""
+        if self.vote_groups is None:
+            return self.votes, self.weights
+        mass = np.bincount(self.vote_groups, weights=self.weights).astype(np.float64)
+        row = np.empty(len(mass), dtype=np.intp)
+        row[self.vote_groups] = np.arange(self.n_patterns)
+        return self.votes[row], mass
 
     def membership_block(self, m: int) -> NDArray[np.floating]:
         """Memberships of soft clustering m, (P, k_m)."""

@@ -59,9 +59,9 @@ def learn_shrinkage(
     Parameters
     ----------
     evidence : Evidence
-        Votes and labels of the objects.
+        Labels of the objects; responsibilities are equal in each of its vote groups.
     responsibilities : (P, k) array
-        Vote responsibilities R.
+        Responsibilities R.
     counts : (n_rows, k) array
         Their sums per cluster.
     unit : float
@@ -72,7 +72,7 @@ def learn_shrinkage(
     layout = evidence.layout
     if layout.n_clusterings == 0:
         return Shrinkage(np.empty(0), np.empty(0))
-    sums = prediction_gains(evidence, responsibilities, counts, unit, workers)
+    sums = prediction_gains(*_cells(evidence, responsibilities), counts, unit, workers)
     return choose_strengths(sums, float(evidence.weights.sum()) / unit)
 
 
@@ -106,6 +106,46 @@ def prediction_gains(
 
     total: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0) / unit
     return total
+
+
+def _cells(evidence: Evidence, responsibilities: FloatArray) -> tuple[Evidence, FloatArray]:
+    """One object for each vote group and cluster that meet, in place of all that are alike in both.
+
+    The gain of a label depends on nothing else. Where objects have nearly as many different votes
+    as there are objects nothing is put together.
+    """
+    groups, layout = evidence.vote_groups, evidence.layout
+    if groups is None or len(layout.soft_columns):
+        return evidence, responsibilities
+    row = np.empty(int(groups.max()) + 1, dtype=np.intp)
+    row[groups] = np.arange(len(groups))
+    if 2 * len(row) * layout.n_rows > evidence.labels.size:
+        return evidence, responsibilities
+    where = groups * layout.n_rows
+    numbers, columns, mass = [], [], []
+    for h in range(evidence.labels.shape[1]):
+        column = evidence.labels[:, h]
+        present = column >= 0
+        met = np.bincount((where + column)[present], weights=evidence.weights[present])
+        cells = np.flatnonzero(met)
+        numbers.append(cells)
+        columns.append(np.full(len(cells), h))
+        mass.append(met[cells])
+    cell, column = np.concatenate(numbers), np.concatenate(columns)
+    if len(cell) == 0:  # no label at all
+        return evidence, responsibilities
+    labels = np.full((len(cell), evidence.labels.shape[1]), -1, dtype=np.int32)
+    labels[np.arange(len(cell)), column] = cell % layout.n_rows
+    rows = row[cell // layout.n_rows]
+    met_evidence = Evidence(
+        votes=evidence.votes[rows],
+        labels=labels,
+        memberships=np.empty((len(cell), 0)),
+        weights=np.concatenate(mass),
+        evidence_weights=evidence.evidence_weights,
+        layout=layout,
+    )
+    return met_evidence, responsibilities[rows]
 
 
 def choose_strengths(sums: FloatArray, objects: float) -> Shrinkage:
