@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import bc3e
-from bc3e import learning
+from bc3e import inquiry
 from bc3e.labels import LabelTable
 from bc3e.model import schedule
 
@@ -156,8 +156,8 @@ def test_bad_input_is_refused_before_any_work(case: Case, monkeypatch: pytest.Mo
 
     for module, name in (
         (LabelTable, "evidence"),
-        (learning, "learn_shrinkage"),
-        (learning, "agreement_rate"),
+        (inquiry, "learn_shrinkage"),
+        (inquiry, "agreement_rate"),
         (schedule, "e_step"),
         (schedule, "cold_state"),
     ):

@@ -234,7 +234,7 @@ def test_a_choice_costs_at_most_fifteen_fits(monkeypatch: pytest.MonkeyPatch) ->
         fits.append(more["name"])
         return run_em(*given, **more)
 
-    monkeypatch.setattr("bc3e.learning.run_em", counting)
+    monkeypatch.setattr("bc3e.inquiry.run_em", counting)
     votes, clusters, _ = planted_table(2, n=300, r1=9)
     bc3e.BC3E(random_state=0).fit(votes, clusters)
     assert 1 < len(fits) <= 15
@@ -313,7 +313,7 @@ def test_the_answer_keeps_the_refined_label_in_front() -> None:
 
 def test_the_shrinkage_is_learned_only_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     votes, clusters, _ = planted_table(0, n=100)
-    monkeypatch.setattr("bc3e.learning.learn_shrinkage", lambda *_: pytest.fail("not needed"))
+    monkeypatch.setattr("bc3e.inquiry.learn_shrinkage", lambda *_: pytest.fail("not needed"))
     model = bc3e.BC3E(profile_prior=2.0, evidence_weight=0.2).fit(votes, clusters)
     assert (model.profile_strengths_ == 2.0).all()
 

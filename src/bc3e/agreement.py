@@ -16,6 +16,7 @@ from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import FloatArray
 
 WITNESSES = 6  # classifiers that are hidden in turn
+COMPANY = 3  # classifiers of which it can be told who agrees best with the others
 LEAST_WEIGHT = 0.02  # of a classifier that agrees with the others by chance or less
 DIGITS = 9  # votes that differ by less are equal: sums in another order must not decide
 
@@ -95,6 +96,12 @@ def leading_class(shares: FloatArray) -> NDArray[np.intp]:
 
 def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | None:
     """How often two classifiers choose the same class; None without two votes to compare."""
+    same, both = agreeing_pairs(table, weights)
+    return same / both if both > 0 else None
+
+
+def agreeing_pairs(table: LabelTable, weights: FloatArray | None) -> tuple[float, float]:
+    """Pairs of votes for an object that choose the same class, and all pairs; sums over objects."""
     chosen = winners(table)
     mass = np.ones(table.n_objects) if weights is None else weights
     same = both = 0.0
@@ -103,7 +110,7 @@ def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | Non
             voted = (chosen[:, a] >= 0) & (chosen[:, b] >= 0)
             both += float(mass[voted].sum())
             same += float(mass[voted & (chosen[:, a] == chosen[:, b])].sum())
-    return same / both if both > 0 else None
+    return same, both
 
 
 def classifier_weights(table: LabelTable, weights: FloatArray | None) -> FloatArray:
@@ -116,9 +123,14 @@ def classifier_weights(table: LabelTable, weights: FloatArray | None) -> FloatAr
     their class frequencies alone would make, estimates s up to a common factor.
     Two classifiers cannot tell which of them is the better one: both count alike.
     """
+    if len(table.votes) < COMPANY:
+        return np.ones(len(table.votes))
+    return weights_in_company(choices_in_company(table, weights))
+
+
+def choices_in_company(table: LabelTable, weights: FloatArray | None) -> FloatArray:
+    """Each classifier's choice beside that of all the others: sums over objects, (r1, k, k)."""
     r1, k = len(table.votes), len(table.classes)
-    if r1 < 3:
-        return np.ones(r1)
     mass = np.ones(table.n_objects) if weights is None else weights
     together = np.zeros((r1, k, k))
     for first in range(0, table.n_objects, BLOCK):  # a block at a time: no copy of the whole table
@@ -131,6 +143,11 @@ def classifier_weights(table: LabelTable, weights: FloatArray | None) -> FloatAr
             cells = chosen[voted, hidden] * k + leading_class(soft_vote(others[voted]))
             counts = np.bincount(cells, weights=mass[rows][voted], minlength=k * k)
             together[hidden] += counts.reshape(k, k)
+    return together
+
+
+def weights_in_company(together: FloatArray) -> FloatArray:
+    """:func:`classifier_weights` from the sums of :func:`choices_in_company`."""
     totals = together.sum(axis=(1, 2))
     totals[totals <= 0] = 1.0  # never in company: nothing is known of it
     agreed = np.trace(together, axis1=1, axis2=2) / totals

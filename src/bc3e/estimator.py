@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bc3e.agreement import kept_labels, kept_shares, leading_class, times_chosen
 from bc3e.consensus import Answer, ConsensusEstimator
 from bc3e.labels import LabelTable
-from bc3e.learning import Learner
+from bc3e.learning import Learned, Learner
 from bc3e.model.calibration import BLOCK, blended, exponent_for, softmax, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
@@ -300,15 +300,9 @@ class BC3E(Reported, ConsensusEstimator):
         self._counts = None if copies is None else objects.counts
         found = Learner(self).learn(objects)
         study, state = found.study, found.state
-        self._schema = table.schema
-        self._structured = self.posterior == "structured"
-        self._vote_weight = self.vote_weight
-        self.classifier_weights_ = study.classifier_weights
-        self.vote_exponent_ = study.vote_exponent
-        self.profile_strengths_ = found.profile_strengths
-        self._guarded = found.guarded
+        self._adopt(table, found)
         self._keep(objects, study.evidence, found.fit, state, found.bound)
-        confidence, voted = study.confidence, bool(study.evidence.votes.any())
+        confidence, voted = study.confidence, study.voted
         del found, study  # the evidence is as large as the posterior, and done with
         self.answer_exponent_ = 1.0
         if self.vote_calibration is not None and voted:
@@ -316,6 +310,16 @@ class BC3E(Reported, ConsensusEstimator):
             self.answer_exponent_ = exponent_for(shares, objects.weights, confidence, self._workers())
             del shares
         return self._answer_for(objects, state)
+
+    def _adopt(self, table: LabelTable, found: Learned) -> None:
+        """Take over how votes are to be read from here on."""
+        self._schema = table.schema
+        self._structured = self.posterior == "structured"
+        self._vote_weight = self.vote_weight
+        self.classifier_weights_ = found.study.classifier_weights
+        self.vote_exponent_ = found.study.vote_exponent
+        self.profile_strengths_ = found.profile_strengths
+        self._guarded = found.guarded
 
     def _keep(
         self,
@@ -326,11 +330,17 @@ class BC3E(Reported, ConsensusEstimator):
         bound: float,
     ) -> None:
         """Remember what a fit has learned."""
+        self._remember(evidence, fit, state, bound)
+        self._sizes = (objects.n_objects, evidence.n_patterns)
+        self.trust_ = decided_share(evidence, state, self._kept_patterns(objects.table, state))
+        self.clusterer_trust_ = information_shares(evidence, fit.parameters, state, self._workers())
+
+    def _remember(self, evidence: Evidence, fit: Fit, state: State, bound: float) -> None:
+        """Remember what can be told without a look at the objects."""
         self._learned = fit.parameters
         self.evidence_weights_ = evidence.evidence_weights
         self._state = state
         self._profiles = evidence.layout.split(fit.parameters.profiles)
-        self._sizes = (objects.n_objects, evidence.n_patterns)
         self.delta2_ = fit.parameters.delta2
         self.lower_bounds_ = np.array(fit.lower_bounds)
         self.delta2_path_ = np.array(fit.delta2_path)
@@ -338,17 +348,15 @@ class BC3E(Reported, ConsensusEstimator):
         self.n_iter_ = len(fit.lower_bounds)
         self.converged_ = fit.converged
         self.start_ = fit.start
-        kept = None
-        if self._guarded:
-            blocks = (slice(i, i + BLOCK) for i in range(0, evidence.n_patterns, BLOCK))
-            kept = np.concatenate(
-                [
-                    self._kept(objects.table, block, leading_class(softmax(state.mean[block])))
-                    for block in blocks
-                ]
-            )
-        self.trust_ = decided_share(evidence, state, kept)
-        self.clusterer_trust_ = information_shares(evidence, fit.parameters, state, self._workers())
+
+    def _kept_patterns(self, table: LabelTable, state: State) -> NDArray[np.bool_] | None:
+        """Which patterns keep the label of their votes; None if no label has to stay."""
+        if not self._guarded:
+            return None
+        blocks = (slice(i, i + BLOCK) for i in range(0, len(state.mean), BLOCK))
+        return np.concatenate(
+            [self._kept(table, block, leading_class(softmax(state.mean[block]))) for block in blocks]
+        )
 
     def _answer_for(self, objects: Objects, state: State) -> Answer:
         """The answer of a posterior, and the class shares that it leads to."""

@@ -15,20 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import agreement_rate, classifier_weights, leading_class
+from bc3e.agreement import leading_class
+from bc3e.inquiry import Inquiry
 from bc3e.labels import soft_vote
-from bc3e.model.calibration import exponent_for, mean_confidence, softmax, tempered
+from bc3e.model.calibration import softmax
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters, Rules, VarianceRule, normalize_profiles
-from bc3e.model.schedule import ROUGHLY, SETTLED, Fit, Progress, infer, run_em
-from bc3e.model.shrinkage import learn_shrinkage, shrinkage_counts
-from bc3e.model.starts import (
-    cluster_counts,
-    diffused_responsibilities,
-    random_responsibilities,
-    vote_responsibilities,
-)
+from bc3e.model.schedule import ROUGHLY, SETTLED, Fit, Progress
+from bc3e.model.shrinkage import shrinkage_counts
 from bc3e.objects import Objects
 from bc3e.progress import FitProgress
 from bc3e.selection import CAUTIOUS, TOTALS, choose_total, shared_weights, significant
@@ -64,6 +59,8 @@ class Studied:
     ----------
     evidence : Evidence
         Votes, calibrated, and cluster labels of the patterns.
+    voted : bool
+        Whether there is any vote.
     confidence : float
         How confident the answer shall be on average.
     unit : float
@@ -79,6 +76,7 @@ class Studied:
     """
 
     evidence: Evidence
+    voted: bool
     confidence: float
     unit: float
     classifier_weights: FloatArray
@@ -104,12 +102,14 @@ class Learned:
 
 
 class Learner:
-    """Fits label tables by the settings of an estimator."""
+    """Fits label tables by the settings of an estimator.
 
-    def __init__(self, settings: Settings) -> None:
+    `inquiry` is how the objects are asked; on this machine by default.
+    """
+
+    def __init__(self, settings: Settings, inquiry: Inquiry | None = None) -> None:
         self.settings = settings
-        self.structured = settings.posterior == "structured"
-        self.workers = Workers(settings.n_jobs)
+        self.inquiry = inquiry or Inquiry(settings.posterior == "structured", Workers(settings.n_jobs))
 
     def learn(self, objects: Objects) -> Learned:
         """Fit objects; the clusterings get the weights of the settings, or those that hold up.
@@ -125,11 +125,11 @@ class Learner:
         guarded = False
         if given is None:
             heard = study.heard
-            if not study.evidence.votes.any():  # nothing to be significant about: all clusterings share
+            if not study.voted:  # nothing to be significant about: all clusterings share
                 heard, total = np.ones_like(heard), TOTALS[-1]
             else:
                 total = self._advised_total(objects) if heard.any() else 0.0
-            if total > CAUTIOUS and calibrated and study.evidence.votes.any():
+            if total > CAUTIOUS and calibrated and study.voted:
                 del study  # as large as the one that follows
                 study = self.study(objects, weighed=True)
                 if not study.heard.any():  # heard only while classifiers count alike: so be it
@@ -148,17 +148,17 @@ class Learner:
         If `weighed`, classifiers count by their agreement with the others, unless no clustering
         is worth anything: then, too, they count alike.
         """
-        table, weights = objects.table, objects.weights
+        table = objects.table
         alike = np.ones(len(table.votes))
         weighed = weighed and self.settings.vote_calibration is not None
-        study = self._calibrated(objects, classifier_weights(table, weights) if weighed else alike)
+        counted = self.inquiry.classifier_weights(objects) if weighed else alike
+        study = self._calibrated(objects, counted)
         chosen = isinstance(self.settings.evidence_weight, str)
         if chosen or self.settings.profile_prior == "marginal":
-            anchor = vote_responsibilities(study.evidence.votes)
-            found = learn_shrinkage(study.evidence, anchor, study.counts, study.unit, self.workers)
+            found = self.inquiry.shrinkage(study.evidence, study.counts, study.unit)
             heard = found.significance > significant(len(table.clusters))
             if chosen and weighed and not heard.any():
-                del study, anchor
+                del study
                 study = self._calibrated(objects, alike)
             study = replace(study, strengths=found.strengths, heard=heard)
         return study
@@ -179,42 +179,36 @@ class Learner:
         The votes are made as confident as the classifiers agree. The answer goes
         only half that way: the confidence of votes and classifiers is a second opinion.
         """
-        table, weights = objects.table, objects.weights
-        evidence = table.evidence(
-            evidence_weights=np.ones(len(table.clusters)),
-            weights=weights,
-            classifier_weights=counted,
-            vote_weight=self.settings.vote_weight,
-        )
-        exponent = 1.0
-        votes, mass = evidence.distinct_votes()
-        confidence = mean_confidence(votes, mass, workers=self.workers)
+        asked = self.inquiry
+        evidence = asked.evidence(objects, counted, self.settings.vote_weight)
+        exponent, confidence = 1.0, asked.confidence(evidence)
         agreed = self.settings.vote_calibration == "agreement"
-        rate = agreement_rate(table, weights) if agreed else None
+        rate = asked.agreement_rate(objects) if agreed else None
         if rate is not None:
-            exponent = exponent_for(votes, mass, rate, self.workers)
-            votes, groups = tempered(votes, exponent), evidence.vote_groups
-            evidence = replace(evidence, votes=votes if groups is None else votes[groups])
-            confidence = (confidence + mean_confidence(votes, mass, workers=self.workers)) / 2
-        r2 = len(table.clusters)
+            exponent = asked.exponent(evidence, rate)
+            evidence = asked.tempered(evidence, exponent)
+            confidence = (confidence + asked.confidence(evidence)) / 2
+        r2 = len(objects.table.clusters)
         return Studied(
             evidence=evidence,
+            voted=asked.voted(evidence),
             confidence=confidence,
             unit=objects.unit,
             classifier_weights=counted,
             vote_exponent=exponent,
-            counts=cluster_counts(evidence, vote_responsibilities(evidence.votes), self.workers),
+            counts=asked.vote_counts(evidence),
             strengths=np.zeros(r2),
             heard=np.zeros(r2, dtype=np.bool_),
         )
 
     def _advised_total(self, objects: Objects) -> float:
         """Evidence of all clusterings together, by the word of hidden classifiers."""
+        here = Learner(self.settings)  # wherever the objects are, their sample is on this machine
 
         def refine(others: Objects, totals: Sequence[float]) -> Iterator[NDArray[np.intp]]:
-            study = self.study(others, weighed=True)
+            study = here.study(others, weighed=True)
             for total in totals:
-                yield self._trial(study, shared_weights(total, study.heard))
+                yield here._trial(study, shared_weights(total, study.heard))
 
         seed = int(random_source(self.settings.random_state).randint(2**31 - 1))
         return choose_total(objects, refine, seed)
@@ -252,24 +246,16 @@ class Learner:
                 return stopped
 
             for name, counts in starts.items():
-                fit = run_em(
+                fit = self.inquiry.climb(
                     evidence,
                     _first_parameters(evidence, rules, counts),
                     rules,
-                    structured=self.structured,
                     max_iter=settings.max_iter,
                     tol=settings.tol,
-                    workers=self.workers,
                     name=name,
                     observe=observe,
                 )
-                state, value = infer(
-                    evidence,
-                    fit.parameters,
-                    structured=self.structured,
-                    workers=self.workers,
-                    settled=settled,
-                )
+                state, value = self.inquiry.settle(evidence, fit.parameters, settled)
                 value += rules.log_prior(fit.parameters, row_weights)
                 # Starts that end in the same place differ by rounding: the first of them stays.
                 if best is None or value > best.bound + 1e-6 * abs(best.bound):
@@ -291,21 +277,17 @@ class Learner:
         rng = random_source(settings.random_state)
         starts: dict[str, FloatArray] = {}
         anchor, strengths = study.counts, self._strengths(study.strengths)
-        voted = bool(evidence.votes.any())
-        for name in names if voted else ["random"]:
+        for name in names if study.voted else ["random"]:
             if name == "votes":
                 starts[name] = study.counts
             elif name == "diffusion":
-                spread = diffused_responsibilities(evidence, vote_responsibilities(evidence.votes))
-                starts[name] = cluster_counts(evidence, spread, self.workers)
+                starts[name] = self.inquiry.diffused_counts(evidence)
             else:
                 for i in range(settings.n_init):
                     draws = np.random.default_rng(rng.randint(2**31 - 1))
-                    drawn = random_responsibilities(evidence, draws)
-                    counts = cluster_counts(evidence, drawn, self.workers)
-                    if not voted and i == 0:
-                        alone = replace(evidence, vote_groups=None)  # drawn ones differ
-                        found = learn_shrinkage(alone, drawn, counts, study.unit, self.workers)
+                    unit = study.unit if not study.voted and i == 0 else None
+                    counts, found = self.inquiry.random_counts(evidence, draws, unit)
+                    if found is not None:
                         anchor, strengths = counts, self._strengths(found.strengths)
                     starts[f"random {i + 1}"] = counts
         prior = np.zeros_like(anchor)

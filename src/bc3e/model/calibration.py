@@ -67,13 +67,26 @@ def mean_confidence(
     votes: FloatArray, weights: FloatArray, exponent: float = 1.0, workers: Workers | None = None
 ) -> float:
     """Mean share of the strongest class of the tempered votes, over the objects that have any."""
+    return mean_of(confidence_sums(votes, weights, exponent, workers), int(votes.shape[1]))
+
+
+def mean_of(sums: FloatArray, k: int) -> float:
+    """The mean confidence from :func:`confidence_sums`; that of a guess if nobody voted."""
+    strength, mass = sums
+    return float(strength / mass) if mass > 0 else 1.0 / k
+
+
+def confidence_sums(
+    votes: FloatArray, weights: FloatArray, exponent: float = 1.0, workers: Workers | None = None
+) -> FloatArray:
+    """Shares of the strongest class of the tempered votes, and objects that have votes: two sums."""
     from bc3e.model.evidence_kernels import confidence_sum  # compiled: asked for many times
 
     def run(first: int, last: int) -> tuple[float, float]:
         return confidence_sum(first, last, votes, weights, exponent, FLOOR)
 
-    strength, mass = np.sum((workers or Workers(1)).blocks(len(votes), run), axis=0)
-    return float(strength / mass) if mass > 0 else 1.0 / int(votes.shape[1])
+    sums: FloatArray = np.sum((workers or Workers(1)).blocks(len(votes), run), axis=0)
+    return sums
 
 
 def exponent_for(

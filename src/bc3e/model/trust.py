@@ -51,6 +51,13 @@ def information_shares(
     evidence: Evidence, parameters: Parameters, state: State, workers: Workers
 ) -> FloatArray:
     """Trust in each clustering as if it stood alone, (r2,)."""
+    return shares_alone(information(evidence, parameters, state, workers))
+
+
+def information(
+    evidence: Evidence, parameters: Parameters, state: State, workers: Workers
+) -> FloatArray:
+    """Information of the votes, then of each clustering alone: sums over objects, (1 + r2,)."""
     from bc3e.model.evidence_kernels import information_block
 
     layout = evidence.layout
@@ -67,7 +74,12 @@ def information_shares(
         )  # fmt: skip
         return totals
 
-    totals = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
+    sums: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
+    return sums
+
+
+def shares_alone(totals: FloatArray) -> FloatArray:
+    """:func:`information_shares` from the sums of :func:`information`."""
     votes, alone = totals[0], totals[1:]
     whole = votes + alone
     return np.where(whole > 0, alone / np.where(whole > 0, whole, 1.0), 0.0)
