@@ -375,7 +375,7 @@ def test_a_tie_that_nobody_broke_was_not_decided() -> None:
     evidence = Evidence(
         votes=np.array([[1.5, 1.5], [3.0, 0.0]]),
         labels=np.array([[-1], [0]], dtype=np.int32),
-        memberships=np.empty((2, 0)),
+        memberships=(),
         weights=np.ones(2),
         evidence_weights=np.ones(1),
         layout=layout,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from bc3e.errors import InputError, InputTypeError
 
 MISSING = -1
+ROWS = 65_536  # rows of scores that are checked at a time
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ def _numbers(argument: str, name: str, array: NDArray[Any]) -> NDArray[np.floati
             ) from None
     if array.dtype == np.float32:
         return array
-    return array.astype(np.float64)
+    return array.astype(np.float64, copy=False)
 
 
 def _label_column(argument: str, name: str, raw: Any, keep_minus_one: bool) -> LabelColumn:
@@ -442,19 +443,35 @@ def _as_label(place: _Place, position: int, item: Any) -> tuple[str, Any]:
 def _score_column(
     argument: str, name: str, scores: NDArray[np.floating[Any]], labels: tuple[Any, ...] | None
 ) -> ScoreColumn:
-    """Check that rows are probabilities, scale them to sum to 1, and blank missing rows."""
+    """Check that rows are probabilities, scale them to sum to 1, and blank missing rows.
+
+    Where nothing is to be changed the array stays the caller's: it may be as large as all the rest.
+    """
+    if scores.shape[1] == 0:
+        raise InputError(
+            argument, "an array without columns", "Pass (N, k) with k > 0.", place=f"column {name!r}"
+        )
+    changed: NDArray[np.floating[Any]] | None = None
+    for first in range(0, len(scores), ROWS):
+        block = scores[first : first + ROWS]
+        fitting = _as_shares(_Place(argument, name, np.arange(first, first + len(block))), block)
+        if fitting is not None:
+            changed = scores.copy() if changed is None else changed
+            changed[first : first + ROWS] = fitting
+    return ScoreColumn(name, scores if changed is None else changed, labels)
+
+
+def _as_shares(place: _Place, scores: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]] | None:
+    """Some rows as they should be, or None if they are."""
 
     def refuse(bad: Any, found: str, remedy: str) -> None:
         rows = np.asarray(bad)
         if rows.any():
             row = int(np.flatnonzero(rows)[0])
-            place = f"column {name!r}, row {row}"
-            raise InputError(argument, found.format(_short(scores[row])), remedy, place=place)
+            raise InputError(
+                place.argument, found.format(_short(scores[row])), remedy, place=place.at(row)
+            )
 
-    if scores.shape[1] == 0:
-        raise InputError(
-            argument, "an array without columns", "Pass (N, k) with k > 0.", place=f"column {name!r}"
-        )
     empty = np.isnan(scores)
     missing = empty.all(axis=1)
     refuse(
@@ -465,16 +482,17 @@ def _score_column(
     present = np.where(missing[:, None], np.float32(0), scores)
     refuse(~np.isfinite(present).all(axis=1), "an infinite probability: {}", "Pass numbers from 0 to 1.")
     refuse((present < -1e-9).any(axis=1), "a negative probability: {}", "Pass numbers from 0 to 1.")
-    present = np.maximum(present, 0)
-    total = present.sum(axis=1, dtype=np.float64)
+    total = np.maximum(present, 0).sum(axis=1, dtype=np.float64)
     refuse(
         (np.abs(total - 1.0) > 1e-4) & ~missing,
         "probabilities {} that do not sum to 1",
         "Divide each row by its sum, or make it NaN if it is missing.",
     )
-    return ScoreColumn(
-        name, (present / np.where(missing, 1.0, total)[:, None]).astype(present.dtype), labels
-    )
+    rounding = 8 * float(np.finfo(scores.dtype).eps)
+    if (np.abs(total - 1.0) <= rounding).all() and (present >= 0).all():
+        return None
+    shares = np.maximum(present, 0) / np.where(missing, 1.0, total)[:, None]
+    return np.asarray(shares.astype(scores.dtype))
 
 
 def _short(row: NDArray[Any]) -> str:

@@ -27,7 +27,7 @@ from bc3e.alignment import (
 from bc3e.columns import Column, Frame, LabelColumn, ScoreColumn, read_columns
 from bc3e.errors import InputError, InputTypeError
 from bc3e.grouping import distinct
-from bc3e.model.calibration import tempered
+from bc3e.model.calibration import BLOCK, tempered
 from bc3e.model.evidence import Evidence, FloatArray, Layout
 
 LARGEST_WEIGHT = 1e15  # beyond it sums of squares lose the other objects
@@ -141,7 +141,10 @@ class LabelTable:
         everyone = np.arange(count)
         for column, weight in zip(self.votes, shares.tolist(), strict=True):
             if isinstance(column, ScoreColumn):
-                total += np.multiply(column.scores[rows], weight, dtype=np.float64)
+                scores = column.scores[rows]
+                for first in range(0, count, BLOCK):  # no copy of the whole column
+                    block = slice(first, first + BLOCK)
+                    total[block] += np.multiply(scores[block], weight, dtype=np.float64)
             else:
                 codes = column.codes[rows]
                 voted = codes >= 0
@@ -191,12 +194,12 @@ class LabelTable:
             for column, offset in zip(self.clusters, layout.offsets[:-1], strict=True)
             if isinstance(column, LabelColumn)
         ]
-        soft = [column.scores for column in self.clusters if isinstance(column, ScoreColumn)]
+        soft = tuple(column.scores for column in self.clusters if isinstance(column, ScoreColumn))
         count = len(votes)
         return Evidence(
             votes=votes,
             labels=np.stack(hard, axis=1) if hard else np.empty((count, 0), dtype=np.int32),
-            memberships=np.hstack(soft) if soft else np.empty((count, 0)),
+            memberships=soft,
             weights=np.ones(count) if weights is None else weights,
             evidence_weights=evidence_weights,
             layout=layout,

@@ -171,7 +171,7 @@ def _population(seed: int, n: int) -> tuple[Evidence, list[Parameters]]:
     rng = np.random.default_rng(seed)
     votes = np.eye(3)[many.tendency.argmax(axis=1)] + np.eye(3)[rng.integers(3, size=n)]
     stacked = (many.labels + layout.offsets[:-1]).astype(np.int32)
-    evidence = Evidence(votes, stacked, np.empty((n, 0)), np.ones(n), np.ones(3), layout)
+    evidence = Evidence(votes, stacked, (), np.ones(n), np.ones(3), layout)
     profiles = [np.concatenate([p / p.sum(axis=0) for p in many.profiles])] * 2
     return evidence, [Parameters(np.zeros(3), np.ones(3), 1.0, profile) for profile in profiles]
 

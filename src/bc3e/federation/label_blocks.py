@@ -133,7 +133,7 @@ def label_blocks(
         evidence = Evidence(
             votes=np.zeros((len(own), data.n_classes)),
             labels=labels[own],
-            memberships=memberships[own],
+            memberships=tuple(block[own] for block in memberships),
             weights=np.ones(len(own)),
             evidence_weights=np.ones(layout.n_clusterings),
             layout=layout,
@@ -148,7 +148,7 @@ def _stacked(
     seats: NDArray[np.int64],
     tables: Mapping[str, NDArray[np.int64]],
     layout: Layout,
-) -> tuple[NDArray[np.int32], FloatArray]:
+) -> tuple[NDArray[np.int32], tuple[FloatArray, ...]]:
     """Hard labels as rows of the stacked profiles, and memberships; nothing where not counted."""
     hard, soft = [], []
     for m, (column, table) in enumerate(tables.items()):
@@ -164,4 +164,4 @@ def _stacked(
             hard.append(at.astype(np.int32))
     count = len(data.ids)
     labels = np.stack(hard, axis=1) if hard else np.empty((count, 0), dtype=np.int32)
-    return labels, np.hstack(soft) if soft else np.empty((count, 0))
+    return labels, tuple(soft)

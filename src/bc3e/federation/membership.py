@@ -51,13 +51,7 @@ def contributions(
 
 
 def _only(evidence: Evidence, row: int) -> Evidence:
-    return replace(
-        evidence,
-        votes=evidence.votes[row : row + 1],
-        labels=evidence.labels[row : row + 1],
-        memberships=evidence.memberships[row : row + 1],
-        weights=np.ones(1),
-    )
+    return replace(evidence.take(slice(row, row + 1)), weights=np.ones(1))
 
 
 def likelihood_ratios(

@@ -266,7 +266,7 @@ def _first_totals(columns: Sequence[NDArray[np.intp]], votes: FloatArray) -> Flo
         axis=1,
     ).astype(np.int32)
     n = len(votes)
-    evidence = Evidence(votes, stacked, np.empty((n, 0)), np.ones(n), np.ones(len(sizes)), layout)
+    evidence = Evidence(votes, stacked, (), np.ones(n), np.ones(len(sizes)), layout)
     counts = cluster_counts(evidence, vote_responsibilities(votes))
     profiles = normalize_profiles(counts + 1e-3, layout)
     profiles /= profiles.sum(axis=1, keepdims=True)

@@ -172,7 +172,7 @@ def _candidates(
     evidence = Evidence(
         tempered(total, exponent),
         np.concatenate(labels),
-        np.empty((len(total), 0)),
+        (),
         np.ones(len(total)),
         weight * np.concatenate([*informative, np.empty(0)]),
         layout,

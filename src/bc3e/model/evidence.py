@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -78,8 +78,8 @@ class Evidence:
     labels : (P, h) int32
         For each hard clustering the row of the stacked profiles that the
         object's label selects; -1 where the label is missing.
-    memberships : (P, q) float
-        Stacked memberships of the soft clusterings; a block of zeros is missing.
+    memberships : tuple of (P, k_m) float
+        Memberships of each soft clustering; a row of zeros is missing.
     weights : (P,) float64
         How many objects a pattern stands for, or the sum of their weights.
     evidence_weights : (r2,) float64
@@ -91,7 +91,7 @@ class Evidence:
 
     votes: FloatArray
     labels: IntArray
-    memberships: NDArray[np.floating]
+    memberships: tuple[NDArray[np.floating], ...]
     weights: FloatArray
     evidence_weights: FloatArray
     layout: Layout
@@ -116,9 +116,24 @@ class Evidence:
 
     def membership_block(self, m: int) -> NDArray[np.floating]:
         """Memberships of soft clustering m, (P, k_m)."""
-        q = int(np.searchsorted(self.layout.soft_columns, m))
-        bounds = self.layout.membership_offsets
-        return self.memberships[:, bounds[q] : bounds[q + 1]]
+        return self.memberships[int(np.searchsorted(self.layout.soft_columns, m))]
+
+    def stacked(self, first: int, last: int) -> NDArray[np.floating]:
+        """Memberships of some rows in all soft clusterings, side by side: a copy, in C order."""
+        if not self.memberships:
+            return np.empty((last - first, 0))
+        return np.concatenate([block[first:last] for block in self.memberships], axis=1)
+
+    def take(self, rows: NDArray[np.intp] | slice) -> Evidence:
+        """Some of the rows."""
+        return replace(
+            self,
+            votes=self.votes[rows],
+            labels=self.labels[rows],
+            memberships=tuple(block[rows] for block in self.memberships),
+            weights=self.weights[rows],
+            vote_groups=None,
+        )
 
     def assignments(self) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[Any]]]:
         """Each clustering as (m, present, labels or memberships of it)."""

@@ -73,7 +73,7 @@ def e_step_block(
         )  # fmt: skip
         gather(
             rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
-            log_profiles, likelihood, weight, phi, single,
+            log_profiles, likelihood, weight, single,
         )  # fmt: skip
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
         for _ in range(sweeps):

@@ -31,14 +31,13 @@ def gather(
     log_profiles: FloatArray,
     likelihood: FloatArray,
     weight: FloatArray,
-    row: FloatArray,
     single: FloatArray,
 ) -> None:
     """Likelihood of the cluster labels per class, and how much each counts: 0 where it is missing.
 
     Number ``(h * k + i) * LANES + lane`` of ``likelihood`` is that of class i by clustering h, first the
     hard ones, then the soft ones; number ``h * LANES + lane`` of ``weight`` its weight, and R2 the sum
-    of the weights. ``row`` is (k,) scratch.
+    of the weights. TOLD is used as scratch.
     """
     k = profiles.shape[1]
     hard = labels.shape[1]
@@ -50,18 +49,24 @@ def gather(
                 likelihood[(h * k + i) * L + j] = profiles[at, i] if at >= 0 else 1.0
     for q in range(soft_row.shape[0]):
         h = hard + q
+        first = h * k * L
         for j in range(L):
-            mass = 0.0
-            row[:] = 0.0
-            for c in range(soft_start[q + 1] - soft_start[q]):
-                w = float(memberships[rows[j], soft_start[q] + c])
-                if w > 0.0:
-                    mass += w
-                    for i in range(k):
-                        row[i] += w * log_profiles[soft_row[q] + c, i]
-            weight[h * L + j] = soft_weight[q] if mass > 0.0 else 0.0
+            weight[h * L + j] = 0.0
+        for at in range(first, first + k * L):
+            likelihood[at] = 0.0
+        for c in range(soft_start[q + 1] - soft_start[q]):
+            for j in range(L):
+                single[TOLD + j] = float(memberships[rows[j], soft_start[q] + c])
+            for j in range(L):
+                weight[h * L + j] += single[TOLD + j]
             for i in range(k):
-                likelihood[(h * k + i) * L + j] = np.exp(row[i])
+                told = log_profiles[soft_row[q] + c, i]
+                for j in range(L):
+                    likelihood[first + i * L + j] += single[TOLD + j] * told
+        for at in range(first, first + k * L):
+            likelihood[at] = exp(likelihood[at])
+        for j in range(L):
+            weight[h * L + j] = soft_weight[q] if weight[h * L + j] > 0.0 else 0.0
     for j in range(L):
         single[R2 + j] = 0.0
     for h in range(weight.shape[0] // L):

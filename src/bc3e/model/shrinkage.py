@@ -98,9 +98,10 @@ def prediction_gains(
     def run(first: int, last: int) -> FloatArray:
         sums = np.zeros((2, layout.n_clusterings, len(STRENGTHS)))
         left_out_gains(
-            first, last, responsibilities, evidence.weights, unit, evidence.labels, hard,
-            evidence.memberships, layout.membership_offsets, layout.offsets[soft], soft,
-            counts, class_totals, frequency, STRENGTHS, sums[0], sums[1],
+            0, last - first, responsibilities[first:last], evidence.weights[first:last], unit,
+            evidence.labels[first:last], hard, evidence.stacked(first, last),
+            layout.membership_offsets, layout.offsets[soft], soft, counts, class_totals, frequency,
+            STRENGTHS, sums[0], sums[1],
         )  # fmt: skip
         return sums
 
@@ -140,7 +141,7 @@ def _cells(evidence: Evidence, responsibilities: FloatArray) -> tuple[Evidence, 
     met_evidence = Evidence(
         votes=evidence.votes[rows],
         labels=labels,
-        memberships=np.empty((len(cell), 0)),
+        memberships=(),
         weights=np.concatenate(mass),
         evidence_weights=evidence.evidence_weights,
         layout=layout,

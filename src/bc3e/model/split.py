@@ -47,6 +47,7 @@ class LabelHolder:
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
+        self.memberships = evidence.stacked(0, evidence.n_patterns)
 
     def shares(self, profiles: FloatArray, tendencies: FloatArray) -> FloatArray:
         """The part of s that these labels give for every object, (P, k)."""
@@ -68,7 +69,7 @@ class LabelHolder:
         value = exchange_block(
             evidence.labels,
             evidence.evidence_weights[hard],
-            evidence.memberships,
+            self.memberships,
             layout.membership_offsets,
             layout.offsets[soft],
             evidence.evidence_weights[soft],

@@ -55,7 +55,7 @@ def exchange_block(
                 work[i * CLASS + E + j] = tendencies[rows[j], i]
         gather(
             rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
-            log_profiles, likelihood, weight, phi, single,
+            log_profiles, likelihood, weight, single,
         )  # fmt: skip
         exchange(k, likelihood, weight, work, single, inverse, valued)
         for j in range(count):

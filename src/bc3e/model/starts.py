@@ -40,7 +40,8 @@ def cluster_counts(
     def run(first: int, last: int) -> FloatArray:
         counts = np.zeros((layout.n_rows, responsibilities.shape[1]))
         count_block(
-            first, last, responsibilities, evidence.weights, evidence.labels, evidence.memberships,
+            0, last - first, responsibilities[first:last], evidence.weights[first:last],
+            evidence.labels[first:last], evidence.stacked(first, last),
             layout.membership_offsets, layout.offsets[layout.soft_columns], counts,
         )  # fmt: skip
         return counts
@@ -155,7 +156,7 @@ def exchangeable_groups(evidence: Evidence) -> NDArray[np.intp]:
     signature = np.round(pattern, 9)
     if evidence.votes.any():
         return np.unique(signature, return_inverse=True)[1]
-    rows = np.column_stack([signature, evidence.labels, evidence.memberships])
+    rows = np.column_stack([signature, evidence.labels, *evidence.memberships])
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 

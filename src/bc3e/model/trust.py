@@ -67,10 +67,12 @@ def information(
     def run(first: int, last: int) -> FloatArray:
         totals = np.zeros(1 + layout.n_clusterings)
         information_block(
-            first, last, evidence.votes, evidence.labels, evidence.evidence_weights[hard], hard,
-            evidence.memberships, layout.membership_offsets, layout.offsets[soft],
-            evidence.evidence_weights[soft], soft, evidence.weights, parameters.delta2,
-            parameters.profiles, log_profiles, state.mean, state.tendency, totals,
+            0, last - first, evidence.votes[first:last], evidence.labels[first:last],
+            evidence.evidence_weights[hard], hard, evidence.stacked(first, last),
+            layout.membership_offsets, layout.offsets[soft],
+            evidence.evidence_weights[soft], soft, evidence.weights[first:last],
+            parameters.delta2, parameters.profiles, log_profiles, state.mean[first:last],
+            state.tendency[first:last], totals,
         )  # fmt: skip
         return totals
 

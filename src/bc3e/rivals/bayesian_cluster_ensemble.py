@@ -279,15 +279,7 @@ def _start_profiles(
     evidence: Evidence, rows: NDArray[np.intp] | None, rng: np.random.Generator
 ) -> list[FloatArray]:
     """Profiles (clusters, k) of objects drawn far apart among the given rows."""
-    part = evidence
-    if rows is not None:
-        part = replace(
-            evidence,
-            votes=evidence.votes[rows],
-            labels=evidence.labels[rows],
-            memberships=evidence.memberships[rows],
-            weights=evidence.weights[rows],
-        )
+    part = evidence if rows is None else evidence.take(rows)
     counts = cluster_counts(part, random_responsibilities(part, rng))
     # One more object with average labels: no cluster is impossible at the start.
     sizes = cluster_counts(evidence, np.ones((evidence.n_patterns, 1)))
