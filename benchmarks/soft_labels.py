@@ -110,7 +110,7 @@ def main() -> None:
     profiles = normalize_profiles(counts + 1.0, evidence.layout)
     parameters = Parameters(np.zeros(K), np.ones(K), 1.0, profiles)
     state = cold_state(evidence, parameters)
-    whole, log_profiles, added = evidence.stacked(0, n), np.log(profiles), np.zeros_like(counts)
+    whole, log_profiles, added = np.hstack(clusters), np.log(profiles), np.zeros_like(counts)
 
     def iteration(threads: int) -> object:
         fresh = cold_state(evidence, parameters)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+LANES = 16  # objects that kernels take at a time; see bc3e.model.lanes
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
@@ -119,10 +120,18 @@ class Evidence:
         return self.memberships[int(np.searchsorted(self.layout.soft_columns, m))]
 
     def stacked(self, first: int, last: int) -> NDArray[np.floating]:
-        """Memberships of some rows in all soft clusterings, side by side: a copy, in C order."""
-        if not self.memberships:
-            return np.empty((last - first, 0))
-        return np.concatenate([block[first:last] for block in self.memberships], axis=1)
+        """Memberships of some objects in the clusters of all soft clusterings, (q, objects).
+
+        Objects lie side by side, as kernels take them; the last is repeated up to a multiple of LANES.
+        """
+        count = last - first
+        padded = -(-count // LANES) * LANES
+        kind = np.result_type(*self.memberships) if self.memberships else np.float64
+        side_by_side = np.empty((int(self.layout.membership_offsets[-1]), padded), dtype=kind)
+        for at, block in zip(self.layout.membership_offsets, self.memberships, strict=False):
+            side_by_side[at : at + block.shape[1], :count] = block[first:last].T
+        side_by_side[:, count:] = side_by_side[:, count - 1 : count]
+        return side_by_side
 
     def take(self, rows: NDArray[np.intp] | slice) -> Evidence:
         """Some of the rows."""

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import exchange, gather, shares_of
-from bc3e.model.lanes import CLASS, OBJECT, TOP, TOTAL, VALUE, E, X, exp, log
 from bc3e.model.lanes import LANES as L
+from bc3e.model.lanes import OBJECT, TOP, TOTAL, VALUE, exp, log
 from bc3e.model.step_kernels import take_rows
 
 
@@ -37,7 +36,7 @@ def count_block(
                     counts[at, i] += weights[n] * responsibilities[n, i]
         for q in range(soft_row.shape[0]):
             for c in range(soft_start[q + 1] - soft_start[q]):
-                share = weights[n] * float(memberships[n, soft_start[q] + c])
+                share = weights[n] * float(memberships[soft_start[q] + c, n])
                 if share > 0.0:
                     for i in range(k):
                         counts[soft_row[q] + c, i] += share * responsibilities[n, i]
@@ -87,7 +86,7 @@ def left_out_gains(
                 if is_hard:
                     at, share = np.int64(labels[n, column]), 1.0
                 else:
-                    at, share = soft_row[q] + j, float(memberships[n, soft_start[q] + j])
+                    at, share = soft_row[q] + j, float(memberships[soft_start[q] + j, n])
                 if at < 0 or share <= 0.0:
                     continue
                 for i in range(k):
@@ -101,81 +100,6 @@ def left_out_gains(
             for g in range(strengths.shape[0]):
                 gains[m, g] += weights[n] * gain[g]
                 squares[m, g] += weights[n] * gain[g] ** 2
-
-
-@kernel
-def information_block(
-    first: int,
-    last: int,
-    votes: FloatArray,
-    labels: NDArray[np.int32],
-    hard_weight: FloatArray,
-    hard: NDArray[np.int64],
-    memberships: NDArray[np.floating[Any]],
-    soft_start: NDArray[np.int64],
-    soft_row: NDArray[np.int64],
-    soft_weight: FloatArray,
-    soft: NDArray[np.int64],
-    weights: FloatArray,
-    delta2: float,
-    profiles: FloatArray,
-    log_profiles: FloatArray,
-    means: FloatArray,
-    tendencies: FloatArray,
-    totals: FloatArray,
-) -> None:
-    """Add up what votes and cluster labels tell about y; see :mod:`bc3e.model.trust`.
-
-    ``totals`` receives the information of the votes and of each clustering alone.
-    """
-    k = votes.shape[1]
-    slots = labels.shape[1] + soft_row.shape[0]
-    rows = np.empty(L, dtype=np.int64)
-    work, single = np.empty(k * CLASS), np.empty(OBJECT)
-    likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
-    phi = np.empty(k)
-    for start in range(first, last, L):
-        count = take_rows(start, last, rows)
-        for j in range(L):
-            for i in range(k):
-                work[i * CLASS + E + j] = tendencies[rows[j], i]
-        gather(
-            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
-            log_profiles, likelihood, weight, single,
-        )  # fmt: skip
-        exchange(k, likelihood, weight, work, single, inverse, False)
-        for j in range(count):
-            n = rows[j]
-            totals[0] += weights[n] * vote_information(votes[n], means[n], phi)
-            scale = 0.0  # exchange left exp(e - max e) in X: softmax(e) is that over its sum
-            for i in range(k):
-                scale += work[i * CLASS + X + j]
-            for h in range(slots):
-                if weight[h * L + j] <= 0.0:
-                    continue
-                shares_of(k, h, j, likelihood, work, inverse, phi)
-                told = 0.0
-                for i in range(k):
-                    told += weight[h * L + j] * (phi[i] - work[i * CLASS + X + j] / scale) ** 2
-                m = hard[h] if h < labels.shape[1] else soft[h - labels.shape[1]]
-                totals[1 + m] += weights[n] * told / (1.0 + delta2 * told)
-
-
-@kernel
-def vote_information(votes: FloatArray, mean: FloatArray, p: FloatArray) -> float:
-    """Fisher information R1 sum_i p_i (1 - p_i) of one object's votes; ``p`` is (k,) scratch."""
-    k = votes.shape[0]
-    r1, top, total = 0.0, mean[0], 0.0
-    for i in range(k):
-        r1 += votes[i]
-        top = max(top, mean[i])
-    for i in range(k):
-        p[i] = np.exp(mean[i] - top)
-        total += p[i]
-    told = 0.0
-    for i in range(k):
-        told += (p[i] / total) * (1.0 - p[i] / total)
-    return r1 * told
 
 
 @kernel

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import add_counts, exchange, gather
+from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, fold_counts, gather
 from bc3e.model.lanes import CLASS, OBJECT, TOLD, VALUE
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import (
@@ -62,10 +62,11 @@ def e_step_block(
     rows = np.empty(L, dtype=np.int64)
     work, single = np.empty(k * CLASS), np.empty(OBJECT)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
-    phi = np.empty(k)
+    phi, shares, spread = np.empty(k), np.empty(k * L), np.zeros(soft_start[-1] * k * L)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     constant = constant_terms(sigma2, delta2)
+    swept, done = k < 0, k > 0  # no and yes; written out, exchange would be compiled for each
     for start in range(first, last, L):
         count = take_rows(start, last, rows)
         load(
@@ -77,17 +78,19 @@ def e_step_block(
         )  # fmt: skip
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
         for _ in range(sweeps):
-            exchange(k, likelihood, weight, work, single, inverse, False)
+            exchange(k, likelihood, weight, work, single, inverse, swept)
             if step(k, mu, inv_sigma2, inv_delta2, structured, tolerance, work, single) == 0:
                 break
-        exchange(k, likelihood, weight, work, single, inverse, True)
+        exchange(k, likelihood, weight, work, single, inverse, done)
         store(rows, count, means, tendencies, precision_a, precision_d, precision_g, work, single)
         for j in range(count):
             w = weights[rows[j]]
             totals[0] += w
             totals[2] += w * (single[VALUE + j] + single[TOLD + j] + constant)
             add_moments(w, j, k, structured, work, single, moments, totals)
-            add_counts(
-                w, rows[j], j, labels, memberships, soft_start, soft_row, likelihood, work, inverse,
-                phi, counts,
-            )  # fmt: skip
+            add_counts(w, rows[j], j, labels, likelihood, work, inverse, phi, counts)
+        add_soft_counts(
+            start, count, weights, labels.shape[1], memberships, soft_start, likelihood, work, inverse,
+            phi, shares, spread,
+        )  # fmt: skip
+    fold_counts(spread, soft_start, soft_row, counts)

@@ -56,7 +56,7 @@ def gather(
             likelihood[at] = 0.0
         for c in range(soft_start[q + 1] - soft_start[q]):
             for j in range(L):
-                single[TOLD + j] = float(memberships[rows[j], soft_start[q] + c])
+                single[TOLD + j] = float(memberships[soft_start[q] + c, rows[0] + j])
             for j in range(L):
                 weight[h * L + j] += single[TOLD + j]
             for i in range(k):
@@ -180,16 +180,16 @@ def add_counts(
     n: int,
     lane: int,
     labels: NDArray[np.int32],
-    memberships: NDArray[np.floating[Any]],
-    soft_start: NDArray[np.int64],
-    soft_row: NDArray[np.int64],
     likelihood: FloatArray,
     work: FloatArray,
     inverse: FloatArray,
     phi: FloatArray,
     counts: FloatArray,
 ) -> None:
-    """Add object n, of weight w, to the class counts of its clusters; ``phi`` is (k,) scratch."""
+    """Add object n, of weight w, to the class counts of the clusters that it is wholly in.
+
+    ``phi`` is (k,) scratch.
+    """
     k = counts.shape[1]
     hard = labels.shape[1]
     for h in range(hard):
@@ -198,10 +198,61 @@ def add_counts(
             shares_of(k, h, lane, likelihood, work, inverse, phi)
             for i in range(k):
                 counts[at, i] += w * phi[i]
-    for q in range(soft_row.shape[0]):
-        shares_of(k, hard + q, lane, likelihood, work, inverse, phi)
-        for c in range(soft_start[q + 1] - soft_start[q]):
-            share = w * float(memberships[n, soft_start[q] + c])
-            if share > 0.0:
+
+
+@kernel
+def add_soft_counts(
+    first: int,
+    count: int,
+    weights: FloatArray,
+    hard: int,
+    memberships: NDArray[np.floating[Any]],
+    soft_start: NDArray[np.int64],
+    likelihood: FloatArray,
+    work: FloatArray,
+    inverse: FloatArray,
+    phi: FloatArray,
+    shares: FloatArray,
+    spread: FloatArray,
+) -> None:
+    """Add the lanes, objects from ``first`` on, to the class counts of clusters that they are partly in.
+
+    ``spread`` keeps a count for each lane: number ``(c * k + i) * LANES + lane`` is that of class i
+    in cluster c of all soft clusterings. ``phi`` (k,) and ``shares`` (k * LANES,) are scratch.
+    """
+    k = phi.shape[0]
+    for q in range(soft_start.shape[0] - 1):
+        h = hard + q
+        for i in range(k):
+            for j in range(L):
+                shares[i * L + j] = (
+                    work[i * CLASS + X + j] * likelihood[(h * k + i) * L + j]
+                ) * inverse[h * L + j]
+        for j in range(L):
+            if inverse[h * L + j] == 0.0:
+                shares_in_logs(k, h, j, likelihood, work, phi)
                 for i in range(k):
-                    counts[soft_row[q] + c, i] += share * phi[i]
+                    shares[i * L + j] = phi[i]
+            w = weights[first + j] if j < count else 0.0
+            for i in range(k):
+                shares[i * L + j] *= w
+        for c in range(soft_start[q], soft_start[q + 1]):
+            for i in range(k):
+                at = (c * k + i) * L
+                for j in range(L):
+                    spread[at + j] += float(memberships[c, first + j]) * shares[i * L + j]
+
+
+@kernel
+def fold_counts(
+    spread: FloatArray, soft_start: NDArray[np.int64], soft_row: NDArray[np.int64], counts: FloatArray
+) -> None:
+    """Add what the lanes have counted to the class counts of the clusters."""
+    k = counts.shape[1]
+    for q in range(soft_row.shape[0]):
+        for c in range(soft_start[q], soft_start[q + 1]):
+            for i in range(k):
+                total = 0.0
+                for j in range(L):
+                    total += spread[(c * k + i) * L + j]
+                counts[soft_row[q] + c - soft_start[q], i] += total

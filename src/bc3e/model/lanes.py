@@ -18,8 +18,7 @@ one unit in the last place.
 from __future__ import annotations
 
 from bc3e.model.compiled import bits_of, float_of, inlined
-
-LANES = 16
+from bc3e.model.evidence import LANES as LANES
 
 # Where the fields of a class begin, and how far it is to those of the next class.
 C, M, E, A, D, S, P, T, X, STEP_M, STEP_E, STEP_A, STEP_D, NEW_M, NEW_E, INVERSE = (

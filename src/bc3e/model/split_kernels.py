@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import add_counts, exchange, gather
+from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, fold_counts, gather
 from bc3e.model.lanes import CLASS, MOVING, OBJECT, R2, TOLD, VALUE, E, S
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import add_moments, constant_terms, evaluate, load, step, store, take_rows
@@ -46,7 +46,7 @@ def exchange_block(
     rows = np.empty(L, dtype=np.int64)
     work, single = np.empty(k * CLASS), np.empty(OBJECT)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
-    phi = np.empty(k)
+    phi, lanes, spread = np.empty(k), np.empty(k * L), np.zeros(soft_start[-1] * k * L)
     value = 0.0
     for start in range(0, tendencies.shape[0], L):
         count = take_rows(start, tendencies.shape[0], rows)
@@ -64,10 +64,13 @@ def exchange_block(
                 shares[n, i] = work[i * CLASS + S + j]
             if valued:
                 value += weights[n] * single[TOLD + j]
-                add_counts(
-                    weights[n], n, j, labels, memberships, soft_start, soft_row, likelihood, work,
-                    inverse, phi, counts,
-                )  # fmt: skip
+                add_counts(weights[n], n, j, labels, likelihood, work, inverse, phi, counts)
+        if valued:
+            add_soft_counts(
+                start, count, weights, labels.shape[1], memberships, soft_start, likelihood, work,
+                inverse, phi, lanes, spread,
+            )  # fmt: skip
+    fold_counts(spread, soft_start, soft_row, counts)
     return value
 
 

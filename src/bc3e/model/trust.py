@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.model.calibration import BLOCK
+from bc3e.model.calibration import BLOCK, softmax
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
@@ -58,22 +58,21 @@ def information(
     evidence: Evidence, parameters: Parameters, state: State, workers: Workers
 ) -> FloatArray:
     """Information of the votes, then of each clustering alone: sums over objects, (1 + r2,)."""
-    from bc3e.model.evidence_kernels import information_block
-
-    layout = evidence.layout
-    hard, soft = layout.hard_columns, layout.soft_columns
     log_profiles = np.log(parameters.profiles)
 
     def run(first: int, last: int) -> FloatArray:
-        totals = np.zeros(1 + layout.n_clusterings)
-        information_block(
-            0, last - first, evidence.votes[first:last], evidence.labels[first:last],
-            evidence.evidence_weights[hard], hard, evidence.stacked(first, last),
-            layout.membership_offsets, layout.offsets[soft],
-            evidence.evidence_weights[soft], soft, evidence.weights[first:last],
-            parameters.delta2, parameters.profiles, log_profiles, state.mean[first:last],
-            state.tendency[first:last], totals,
-        )  # fmt: skip
+        rows, weights = slice(first, last), evidence.weights[first:last]
+        p, t = softmax(state.mean[rows]), softmax(state.tendency[rows])
+        totals = np.zeros(1 + evidence.layout.n_clusterings)
+        totals[0] = weights @ (evidence.votes[rows].sum(axis=1) * (p * (1.0 - p)).sum(axis=1))
+        for m, present, given in evidence.take(rows).assignments():
+            if given.ndim == 2:
+                own = evidence.layout.split(log_profiles)[m]
+                phi = softmax(state.tendency[rows] + given @ own)
+            else:
+                phi = softmax(state.tendency[rows] + log_profiles[given])
+            told = evidence.evidence_weights[m] * present * ((phi - t) ** 2).sum(axis=1)
+            totals[1 + m] = weights @ (told / (1.0 + parameters.delta2 * told))
         return totals
 
     sums: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
