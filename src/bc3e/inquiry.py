@@ -78,7 +78,10 @@ class Inquiry:
 
     def vote_counts(self, evidence: Evidence) -> FloatArray:
         """Votes in each cluster, (n_rows, k)."""
-        return cluster_counts(evidence, vote_responsibilities(evidence.votes), self.workers)
+        met = evidence.meetings()
+        if met is None:
+            return cluster_counts(evidence, vote_responsibilities(evidence.votes), self.workers)
+        return met.T @ vote_responsibilities(evidence.distinct_votes()[0])
 
     def shrinkage(self, evidence: Evidence, counts: FloatArray, unit: float) -> Shrinkage:
         """Strength and significance of every clustering, where `counts` are those of the votes."""

@@ -111,9 +111,36 @@ class Evidence:
         if self.vote_groups is None:
             return self.votes, self.weights
         mass = np.bincount(self.vote_groups, weights=self.weights).astype(np.float64)
-        row = np.empty(len(mass), dtype=np.intp)
-        row[self.vote_groups] = np.arange(self.n_patterns)
-        return self.votes[row], mass
+        return self.votes[self.group_rows()], mass
+
+    def meetings(self) -> FloatArray | None:
+        """Weight of the objects of each vote group in each hard cluster, (groups, n_rows).
+
+        None if the groups are not known, a clustering is soft, or the table would be as
+        large as that of the labels.
+        """
+        groups, rows = self.vote_groups, self.layout.n_rows
+        if groups is None or len(self.layout.soft_columns):
+            return None
+        count = int(groups.max()) + 1
+        if 2 * count * rows > self.labels.size:
+            return None
+        met, where = np.zeros(count * rows), groups * rows
+        for column in self.labels.T:
+            if (column >= 0).all():
+                met += np.bincount(where + column, weights=self.weights, minlength=len(met))
+            else:
+                there = column >= 0
+                cells = (where + column)[there]
+                met += np.bincount(cells, weights=self.weights[there], minlength=len(met))
+        return met.reshape(count, rows)
+
+    def group_rows(self) -> NDArray[np.intp]:
+        """A row of each vote group."""
+        assert self.vote_groups is not None
+        found = np.empty(int(self.vote_groups.max()) + 1, dtype=np.intp)
+        found[self.vote_groups] = np.arange(self.n_patterns)
+        return found
 
     def membership_block(self, m: int) -> NDArray[np.floating]:
         """Memberships of soft clustering m, (P, k_m)."""

@@ -15,7 +15,7 @@ N_mi their sum over the clustering.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -88,25 +88,40 @@ def prediction_gains(
     The sums, (2, r2, strengths), are over the objects of `evidence`, while `counts` (n_rows, k) may
     be those of more objects, of which these are a part.
     """
-    from bc3e.model.evidence_kernels import left_out_gains
-
     layout = evidence.layout
     frequency = marginal_frequencies(counts, layout)
     class_totals = np.stack([block.sum(axis=0) for block in layout.split(counts)])
-    hard, soft = layout.hard_columns, layout.soft_columns
 
     def run(first: int, last: int) -> FloatArray:
+        rows = first + np.flatnonzero(evidence.weights[first:last])
+        shares, weights = responsibilities[rows], evidence.weights[rows]
         sums = np.zeros((2, layout.n_clusterings, len(STRENGTHS)))
-        left_out_gains(
-            0, last - first, responsibilities[first:last], evidence.weights[first:last], unit,
-            evidence.labels[first:last], hard, evidence.stacked(first, last),
-            layout.membership_offsets, layout.offsets[soft], soft, counts, class_totals, frequency,
-            STRENGTHS, sums[0], sums[1],
-        )  # fmt: skip
+        for m, present, given in evidence.take(rows).assignments():
+            others = np.maximum(class_totals[m] - unit * shares, 0.0)
+            if given.ndim == 1:
+                at, own = given[present], shares[present]
+                inside = np.maximum(counts[at] - unit * own, 0.0) / frequency[at, None]
+                gain, mass = _log_ratios(own, inside, others[present]), weights[present]
+            else:
+                gain, mass = np.zeros((len(rows), len(STRENGTHS))), weights
+                for j, row in enumerate(range(layout.offsets[m], layout.offsets[m + 1])):
+                    if frequency[row] > 0.0:
+                        own = given[:, j, None] * shares
+                        inside = np.maximum(counts[row] - unit * own, 0.0) / frequency[row]
+                        gain += _log_ratios(own, inside, others)
+            sums[:, m] = mass @ gain, mass @ gain**2
         return sums
 
     total: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0) / unit
     return total
+
+
+def _log_ratios(own: FloatArray, inside: FloatArray, others: FloatArray) -> FloatArray:
+    """sum_i own_i log [(inside_i + s) / (others_i + s)] of each object at each strength s."""
+    gain = np.empty((len(own), len(STRENGTHS)))
+    for g, s in enumerate(STRENGTHS):
+        gain[:, g] = np.einsum("ni,ni->n", own, np.log((inside + s) / (others + s)))
+    return gain
 
 
 def _cells(evidence: Evidence, responsibilities: FloatArray) -> tuple[Evidence, FloatArray]:
@@ -115,38 +130,16 @@ def _cells(evidence: Evidence, responsibilities: FloatArray) -> tuple[Evidence, 
     The gain of a label depends on nothing else. Where objects have nearly as many different votes
     as there are objects nothing is put together.
     """
-    groups, layout = evidence.vote_groups, evidence.layout
-    if groups is None or len(layout.soft_columns):
+    met, layout = evidence.meetings(), evidence.layout
+    if met is None or not met.any():
         return evidence, responsibilities
-    row = np.empty(int(groups.max()) + 1, dtype=np.intp)
-    row[groups] = np.arange(len(groups))
-    if 2 * len(row) * layout.n_rows > evidence.labels.size:
-        return evidence, responsibilities
-    where = groups * layout.n_rows
-    numbers, columns, mass = [], [], []
-    for h in range(evidence.labels.shape[1]):
-        column = evidence.labels[:, h]
-        present = column >= 0
-        met = np.bincount((where + column)[present], weights=evidence.weights[present])
-        cells = np.flatnonzero(met)
-        numbers.append(cells)
-        columns.append(np.full(len(cells), h))
-        mass.append(met[cells])
-    cell, column = np.concatenate(numbers), np.concatenate(columns)
-    if len(cell) == 0:  # no label at all
-        return evidence, responsibilities
-    labels = np.full((len(cell), evidence.labels.shape[1]), -1, dtype=np.int32)
-    labels[np.arange(len(cell)), column] = cell % layout.n_rows
-    rows = row[cell // layout.n_rows]
-    met_evidence = Evidence(
-        votes=evidence.votes[rows],
-        labels=labels,
-        memberships=(),
-        weights=np.concatenate(mass),
-        evidence_weights=evidence.evidence_weights,
-        layout=layout,
-    )
-    return met_evidence, responsibilities[rows]
+    group, cluster = np.nonzero(met)
+    labels = np.full((len(group), evidence.labels.shape[1]), -1, dtype=np.int32)
+    column = np.searchsorted(layout.offsets, cluster, side="right") - 1
+    labels[np.arange(len(group)), column] = cluster
+    rows = evidence.group_rows()[group]
+    together = replace(evidence.take(rows), labels=labels, weights=met[group, cluster])
+    return together, responsibilities[rows]
 
 
 def choose_strengths(sums: FloatArray, objects: float) -> Shrinkage:

@@ -33,17 +33,21 @@ def cluster_counts(
     evidence: Evidence, responsibilities: FloatArray, workers: Workers | None = None
 ) -> FloatArray:
     """Expected objects of each class in each cluster, stacked (n_rows, k)."""
-    from bc3e.model.evidence_kernels import count_block
-
     layout = evidence.layout
+    k = responsibilities.shape[1]
 
     def run(first: int, last: int) -> FloatArray:
-        counts = np.zeros((layout.n_rows, responsibilities.shape[1]))
-        count_block(
-            0, last - first, responsibilities[first:last], evidence.weights[first:last],
-            evidence.labels[first:last], evidence.stacked(first, last),
-            layout.membership_offsets, layout.offsets[layout.soft_columns], counts,
-        )  # fmt: skip
+        rows = slice(first, last)
+        mass = evidence.weights[rows, None] * responsibilities[rows]
+        counts = np.zeros((layout.n_rows, k))
+        for m, present, given in evidence.take(rows).assignments():
+            if given.ndim == 2:
+                layout.split(counts)[m][:] = given.T.astype(np.float64) @ mass
+                continue
+            cells = given[present, None] * np.intp(k) + np.arange(k)
+            counts += np.bincount(
+                cells.ravel(), weights=mass[present].ravel(), minlength=counts.size
+            ).reshape(counts.shape)
         return counts
 
     nothing = np.zeros((layout.n_rows, responsibilities.shape[1]))

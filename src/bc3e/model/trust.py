@@ -24,6 +24,7 @@ from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
 
 NEARLY = 1e-9  # votes or tendencies that differ by less are equal
+LEAST = 1e-300  # a likelihood below this in every class tells nothing
 
 
 def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | None = None) -> float:
@@ -63,15 +64,17 @@ def information(
     def run(first: int, last: int) -> FloatArray:
         rows, weights = slice(first, last), evidence.weights[first:last]
         p, t = softmax(state.mean[rows]), softmax(state.tendency[rows])
-        totals = np.zeros(1 + evidence.layout.n_clusterings)
-        totals[0] = weights @ (evidence.votes[rows].sum(axis=1) * (p * (1.0 - p)).sum(axis=1))
+        totals, each = np.zeros(1 + evidence.layout.n_clusterings), np.ones(p.shape[1])
+        totals[0] = (weights * (evidence.votes[rows] @ each)) @ ((p * (1.0 - p)) @ each)
         for m, present, given in evidence.take(rows).assignments():
             if given.ndim == 2:
-                own = evidence.layout.split(log_profiles)[m]
-                phi = softmax(state.tendency[rows] + given @ own)
+                phi = t * np.exp(given @ evidence.layout.split(log_profiles)[m])
             else:
-                phi = softmax(state.tendency[rows] + log_profiles[given])
-            told = evidence.evidence_weights[m] * present * ((phi - t) ** 2).sum(axis=1)
+                phi = t * parameters.profiles[given]
+            phi /= np.maximum(phi @ each, LEAST)[:, None]
+            phi -= t
+            phi *= phi
+            told = evidence.evidence_weights[m] * present * (phi @ each)
             totals[1 + m] = weights @ (told / (1.0 + parameters.delta2 * told))
         return totals
 
