@@ -46,6 +46,7 @@ REMEDY_WORDS = (
         "Add it to --classes, or empty the cell.",
     ),
     ("InverseGamma(...), ", ""),
+    ("Pass prefix='refined_'", "Add --prefix refined_"),
     ("or make it NaN if it is missing", "or leave all its cells empty if it is missing"),
     ("or make all of it NaN if it is missing", "or leave all its cells empty if it is missing"),
     ("or pass `view=` with a transformer of your own", "or leave it out with --drop"),

@@ -11,7 +11,7 @@ from bc3e.cli.session import Session
 from bc3e.cli.thresholds import read_thresholds
 
 if TYPE_CHECKING:
-    from bc3e.cli.answers import Refined
+    from bc3e.answers import Refined
     from bc3e.cli.loading import LabelInput
 
 GROUPS = (Labels, Writing, Reports, Model, Reading, FailOn)
@@ -53,7 +53,7 @@ def run(
         data = load_labels(labels, reading, writing.keep, Problems(), meanwhile)
     model = fit(session, options, data)
     with session.stage("answer", "Collecting the answers"):
-        from bc3e.cli.answers import Refined
+        from bc3e.answers import Refined
 
         refined = Refined.of(model, data.votes)
     write_answers(session, writing, refined, data.kept)
