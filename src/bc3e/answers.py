@@ -44,6 +44,9 @@ class Refined:
             rows = np.empty(len(answer.probabilities), dtype=np.intp)
             rows[answer.inverse] = np.arange(len(answer.inverse))
         classes = model.classes_.tolist()
+        if not votes:
+            nobody = np.full(len(answer.probabilities), -1)
+            return cls(classes, answer.probabilities, nobody, answer.inverse)
         chosen = {
             name: _positions(column if rows is None else _take(column, rows), classes)
             for name, column in votes.items()
@@ -138,6 +141,9 @@ def _positions(column: Any, classes: list[Any]) -> Any:
 
     if isinstance(column, np.ndarray) and column.ndim == 2:
         return column
+    position = {label: i for i, label in enumerate(classes)}
+    if isinstance(column, np.ndarray) and column.dtype == object:
+        return np.array([position.get(label, -1) for label in column.tolist()])
     if isinstance(column, np.ndarray):
         order = np.argsort(np.array(classes))
         known = np.array(classes)[order]
@@ -145,6 +151,5 @@ def _positions(column: Any, classes: list[Any]) -> Any:
         return np.where(known[place] == column, order[place], -1)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    position = {label: i for i, label in enumerate(classes)}
     table = np.array([*(position[label] for label in column.dictionary.to_pylist()), -1])
     return table[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]

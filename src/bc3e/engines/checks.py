@@ -40,7 +40,7 @@ class LabelName:
         column = quoted(self.name)
         return {
             "whole": column,
-            "float": f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END",
+            "float": f"TRY_CAST({column} AS BIGINT)",
             "bool": f"CAST({column} AS TINYINT)",
             "text": f"CAST({column} AS VARCHAR)",
             "bytes": f"hex({column})",
@@ -157,7 +157,14 @@ def _figures(column: LabelName) -> list[str]:
 
 
 def _not_whole(value: str) -> str:
-    return f"NOT isnan({value}) AND ({value} <> floor({value}) OR abs({value}) > {EXACT})"
+    """SQL: a number that is no label. NaN is missing, and told by its name: of columns in Parquet
+    DuckDB takes for granted that there is none, and isnan() for false.
+    """
+    whole = f"TRY_CAST({value} AS BIGINT)"
+    return (
+        f"CASE WHEN {whole} IS NULL THEN CAST({value} AS VARCHAR) NOT IN ('nan', '-nan') "
+        f"ELSE {whole} <> {value} OR abs({whole}) > {EXACT} END"
+    )
 
 
 def _fraction(db: Database, source: Source, column: LabelName) -> InputError:

@@ -155,16 +155,21 @@ class Database:
         return result[0]
 
     def explained(self, error: BaseException) -> BaseException:
-        """An error of DuckDB's about resources in the words of this library; others as they are."""
+        """An error of DuckDB's in one line of this library's; what is no user's business as it is."""
         import duckdb
 
         text = str(error)
-        full = os.strerror(errno.ENOSPC) in text or "max_temp_directory_size" in text
-        if isinstance(error, duckdb.Error) and full:
+        if not isinstance(error, duckdb.Error):
+            return error
+        ours = str(self.scratch) in text or "max_temp_directory_size" in text
+        if ours or os.strerror(errno.ENOSPC) in text:
+            place = self.scratch.parent if ours else "the output"
             return InputError(
-                "temp_directory",
-                f"the disk of {self.scratch.parent} is full",
-                "Free some space, or pass temp_directory= on a larger disk.",
+                "temp_directory" if ours else "output",
+                f"the disk of {place} is full",
+                "Free some space, or pass temp_directory= on a larger disk."
+                if ours
+                else "Free some space, or write to another disk.",
             )
         if isinstance(error, duckdb.OutOfMemoryException):
             return InputError(
@@ -172,7 +177,14 @@ class Database:
                 f"{shown_bytes(self.memory)} are not enough for this table",
                 "Allow more, or pass fewer threads.",
             )
+        if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
+            return InputError("table", f"it cannot be read: {said(error)}", "Check the file.")
         return error
+
+
+def said(error: BaseException) -> str:
+    """What DuckDB says, in one line."""
+    return str(error).strip().splitlines()[0].split("Error: ", 1)[-1].rstrip(".")
 
 
 def quoted(name: str) -> str:

@@ -137,7 +137,8 @@ def refine(
         with whole_file(path, overwrite) as part:
             run.write(part, format, path.lower().endswith(".gz"), prefix)
     size = os.path.getsize(path)
-    return Outcome(model, run.objects, len(run.patterns), path, size, run.figures(), bars.seconds)
+    patterns = len(run.refined.probabilities)
+    return Outcome(model, run.objects, patterns, path, size, run.figures(), bars.seconds)
 
 
 class _Bars:

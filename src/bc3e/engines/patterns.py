@@ -31,6 +31,8 @@ class Patterns:
         How many objects have it.
     votes, clusters : dict
         Labels of the patterns by column, as :meth:`bc3e.BC3E.fit` takes them.
+    classes : list or None
+        The class list, if one was given, in the kind of the votes.
     """
 
     words: list[Word]
@@ -38,6 +40,7 @@ class Patterns:
     counts: NDArray[np.int64]
     votes: dict[str, Any]
     clusters: dict[str, Any]
+    classes: list[Any] | None
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -84,11 +87,29 @@ def group(
         for column in word.unpacked(np.ascontiguousarray(key, dtype=np.int64))
     ]
     votes, clusters = columns[: len(checked.votes)], columns[len(checked.votes) :]
-    keep = -1 in (classes or ())
+    given = None if classes is None else list(classes)
     if source.spelled:
-        votes = in_common(votes)[0]
+        votes, typed = in_common(votes, [str(label) for label in given or ()])
+        given = None if given is None else typed
         clusters = [in_common([column])[0][0] for column in clusters]
-    return Patterns(words, arrays, counts, _labels(votes, keep), _labels(clusters, False))
+    keep = _keep_minus_one(votes, given)
+    return Patterns(words, arrays, counts, _labels(votes, keep), _labels(clusters, False), given)
+
+
+def _keep_minus_one(votes: Sequence[Coded], classes: list[Any] | None) -> bool:
+    """Whether -1 is a class; a vote for what is no class is refused."""
+    if classes is None:
+        return False
+    for column in votes:
+        for value in column.values:
+            if value not in classes and value != -1:
+                raise InputError(
+                    "votes",
+                    f"{value!r} is not one of the {len(classes)} classes",
+                    "Add it to classes=, or mark the vote as missing (None).",
+                    place=f"column {column.name!r}",
+                )
+    return -1 in classes
 
 
 def _labels(columns: Sequence[Coded], keep_minus_one: bool) -> dict[str, Any]:

@@ -104,15 +104,10 @@ def _files(db: Database, given: Sequence[str], form: TextForm, format: str | Non
     name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
     kind = format or _format(paths[0])
     listed = f"[{', '.join(literal(path) for path in paths)}]"
-    try:
-        if kind == "parquet":
-            return _parquet(db, name, paths, listed)
-        scan = f"read_csv({listed}, all_varchar = true, header = true, quote = '\"', {_csv(form, kind)})"
-        return Source(
-            name, scan, _types(db, scan), "0", scan, spelled=True, missing=form.missing, once=True
-        )
-    except Exception as error:
-        raise _unreadable(db, name, kind, error) from None
+    if kind == "parquet":
+        return _parquet(db, name, paths, listed)
+    scan = f"read_csv({listed}, {_csv(form, kind)})"
+    return Source(name, scan, _types(db, scan), "0", scan, spelled=True, missing=form.missing, once=True)
 
 
 def _parquet(db: Database, name: str, paths: Sequence[str], listed: str) -> Source:
@@ -162,7 +157,7 @@ def _format(path: str) -> str:
 
 
 def _csv(form: TextForm, kind: str) -> str:
-    options = [f"encoding = {literal(form.encoding)}"]
+    options = ["all_varchar = true", "header = true", f"encoding = {literal(form.encoding)}"]
     delimiter = form.delimiter or ("\t" if kind == "tsv" else None)
     if delimiter is not None:
         options.append(f"delim = {literal(delimiter)}")
@@ -173,28 +168,13 @@ def _types(db: Database, scan: str) -> dict[str, str]:
     return {row[0]: str(row[1]) for row in db.rows(f"DESCRIBE SELECT * FROM {scan}")}
 
 
-def _unreadable(db: Database, name: str, kind: str, error: Exception) -> BaseException:
-    """What DuckDB says about a file, in one line."""
-    import duckdb
-
-    if not isinstance(error, duckdb.Error):
-        return error
-    said = str(error).strip().splitlines()[0].split("Error: ", 1)[-1].rstrip(".")
-    return InputError("table", f"{name} cannot be read as {kind}: {said}", "Check the file.")
-
-
 def staged(db: Database, source: Source, columns: Sequence[str], advance: Advance) -> Source:
     """The columns in a Parquet file of the scratch directory, if the source is to be read once."""
     if not source.once:
         return source
     path = str(db.scratch / "table.parquet")
     query = source.select(quoted(name) for name in columns)
-    try:
-        db.rows(f"COPY ({query}) TO {literal(path)} (FORMAT parquet)", advance)
-    except InputError:
-        raise
-    except Exception as error:
-        raise _unreadable(db, source.name, "a table", error) from None
+    db.rows(f"COPY ({query}) TO {literal(path)} (FORMAT parquet)", advance)
     copy = _parquet(db, source.name, [path], f"[{literal(path)}]")
     return replace(copy, spelled=source.spelled, missing=source.missing)
 
