@@ -51,6 +51,7 @@ REMEDY_WORDS = (
     ("need BC3E().fit in memory", "need --engine memory"),
     ("pass temp_directory= on a larger disk", "name a larger one with --temp-directory"),
     ("with keep= instead", "with --keep instead"),
+    ("or pass classes=.", "or name them with --classes."),
     ("or make it NaN if it is missing", "or leave all its cells empty if it is missing"),
     ("or make all of it NaN if it is missing", "or leave all its cells empty if it is missing"),
     ("or pass `view=` with a transformer of your own", "or leave it out with --drop"),

@@ -46,7 +46,8 @@ def refine_large(
         from bc3e.cli.settings import build_model
         from bc3e.engines.connection import Database
         from bc3e.engines.refinement import Refinement
-        from bc3e.engines.tables import TextForm, open_table
+        from bc3e.engines.tables import open_table
+        from bc3e.engines.text import TextForm
 
         build_model(options, session.given, None, None)  # refuses bad settings before any work
     with Database(engine.memory_limit, engine.threads, engine.temp_directory) as db:

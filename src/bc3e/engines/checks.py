@@ -89,11 +89,15 @@ def check_labels(
     votes: Sequence[str],
     clusters: Sequence[str],
     id: str | None,
+    classes_known: bool,
     advance: Advance,
 ) -> Checked:
-    """Count, bound and list the labels of every column; the first that cannot be used is an error."""
+    """Count, bound and list the labels of every column; the first that cannot be used is an error.
+
+    Votes may all be missing only where the classes are known without them.
+    """
     columns = [*label_names("votes", votes, source), *label_names("clusters", clusters, source)]
-    parts = ["count(*)", f"count({quoted(id)})" if id is not None else "count(*)"]
+    parts = ["count(*)", "count(*)" if id is None else _present(id, source)]
     for column in columns:
         parts += _figures(column)
     (row,) = db.rows(source.select(parts), advance)
@@ -113,9 +117,18 @@ def check_labels(
         if figures.bad:
             raise _fraction(db, source, column)
         digits.append(_digit(db, source, column, i, figures))
-    if votes and not any(digit.has_labels for digit in digits[: len(votes)]):
-        raise InputError("votes", "every label is missing", "Choose columns that hold class labels.")
+    voted = any(digit.has_labels for digit in digits[: len(votes)])
+    if votes and not voted and not classes_known:
+        raise InputError(
+            "votes", "every vote is missing", "Choose columns of class labels, or pass classes=."
+        )
     return Checked(total, digits[: len(votes)], digits[len(votes) :])
+
+
+def _present(id: str, source: Source) -> str:
+    """SQL for the number of ids; empty text is none."""
+    column = quoted(id)
+    return f"count(nullif({column}, ''))" if source.types[id] == "VARCHAR" else f"count({column})"
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,10 @@ class Database:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.connection.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        try:
+            self.connection.close()
+        finally:
+            shutil.rmtree(self.scratch, ignore_errors=True)
 
     def leave(self, others: int) -> None:
         """Let DuckDB have what `others` bytes of arrays outside of it leave of the limit."""
@@ -130,25 +132,25 @@ class Database:
         """Work in a thread while this one tells how far it is and hears Ctrl-C."""
         result: list[Any] = []
         faults: list[BaseException] = []
+        done = threading.Event()  # a thread that join() was interrupted on counts as ended, wrongly
 
         def go() -> None:
             try:
                 result.append(work())
             except BaseException as error:
                 faults.append(error)
+            finally:
+                done.set()
 
-        worker = threading.Thread(target=go, name="duckdb", daemon=True)
-        worker.start()
+        threading.Thread(target=go, name="duckdb", daemon=True).start()
         try:
-            while worker.is_alive():
-                worker.join(POLL)
-                if advance is not None:
-                    done = self.connection.query_progress()
-                    if done >= 0:
-                        advance(int(done), 100)
+            while not done.wait(POLL):
+                share = self.connection.query_progress()
+                if advance is not None and share >= 0:
+                    advance(int(share), 100)
         except BaseException:
-            self.connection.interrupt()
-            worker.join()
+            while not done.wait(POLL):
+                self.connection.interrupt()
             raise
         if faults:
             raise self.explained(faults[0]) from None
@@ -182,9 +184,31 @@ class Database:
         return error
 
 
+FINDINGS = {  # what DuckDB finds wrong with a row of a CSV file; the row itself is nobody's business
+    r"Expected Number of Columns: (\d+)": r"it does not have the \1 cells of the header",
+    r"unterminated quote": "a quotation mark is opened and not closed",
+    r"Invalid unicode": "a cell is not text in the encoding",
+    r"Maximum line size": "the line is too long",
+}
+
+
 def said(error: BaseException) -> str:
-    """What DuckDB says, in one line."""
-    return str(error).strip().splitlines()[0].split("Error: ", 1)[-1].rstrip(".")
+    """What DuckDB says about a file, in one line and without its content.
+
+    Examples
+    --------
+    >>> said(ValueError("Error: CSV Error on Line: 3: Invalid unicode"))
+    'line 3: a cell is not text in the encoding'
+    """
+    text = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    if line is None:
+        return text.strip().splitlines()[0].split("Error: ", 1)[-1].rstrip(".")
+    for pattern, words in FINDINGS.items():
+        found = re.search(pattern, text)
+        if found is not None:
+            return f"line {line[1]}: {found.expand(words)}"
+    return f"line {line[1]} cannot be told apart into cells"
 
 
 def quoted(name: str) -> str:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from bc3e.engines.connection import Advance, Database
 from bc3e.engines.refinement import Refinement, Request
-from bc3e.engines.tables import TextForm, open_table
+from bc3e.engines.tables import open_table
+from bc3e.engines.text import TextForm
 from bc3e.engines.writing import check_place, whole_file, written_format
 
 if TYPE_CHECKING:
     from bc3e.estimator import BC3E
 
-__all__ = ["Outcome", "refine"]
+__all__ = ["Outcome", "TextForm", "refine"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def refine(
     temp_directory: str | os.PathLike[str] | None = None,
     progress: bool = True,
     overwrite: bool = False,
+    text: TextForm | None = None,
 ) -> Outcome:
     """Refine a table of hard labels that need not fit in memory.
 
@@ -97,6 +99,8 @@ def refine(
         Show a bar for each part, on standard error.
     overwrite : bool
         Replace an output that exists.
+    text : TextForm, optional
+        Delimiter, encoding and words for missing labels of CSV files.
 
     Returns
     -------
@@ -130,9 +134,9 @@ def refine(
         model = BC3E(n_jobs=-1)
     bars = _Bars(progress)
     with Database(memory_limit, threads, temp_directory) as db:
-        source = open_table(db, table, TextForm())
+        source = open_table(db, table, text or TextForm())
         run = Refinement(db, source, Request.of(source, votes, clusters, id, keep), bars)
-        run.group(model.classes)
+        run.group(model.classes, model.n_classes)
         run.fit(model, prefix)
         with whole_file(path, overwrite) as part:
             run.write(part, format, path.lower().endswith(".gz"), prefix)

@@ -57,7 +57,12 @@ def key_parts(words: Sequence[Word]) -> list[str]:
 
 
 def group(
-    db: Database, source: Source, checked: Checked, classes: Sequence[Any] | None, advance: Advance
+    db: Database,
+    source: Source,
+    checked: Checked,
+    classes: Sequence[Any] | None,
+    n_classes: int | None,
+    advance: Advance,
 ) -> Patterns:
     """Group the objects by their labels.
 
@@ -65,6 +70,8 @@ def group(
     ----------
     classes : sequence or None
         The class list, if it was given: -1 may be one of them.
+    n_classes : int or None
+        How many there are, if that was given.
     """
     words = packed([*checked.votes, *checked.clusters])
     names = [f'"{key_name(i)}"' for i in range(len(words))]
@@ -76,7 +83,7 @@ def group(
         advance,
     )
     ((found,),) = db.rows("SELECT count(*) FROM bc3e_patterns")
-    _refuse_too_many(db, found, checked, classes)
+    _refuse_too_many(db, found, checked, len(classes) if classes is not None else n_classes)
     # Sorted, for groups come in the order in which threads finish: the same fit every time.
     arrays = db.arrays(f"SELECT * FROM bc3e_patterns ORDER BY {grouped}")
     db.rows("DROP TABLE bc3e_patterns")
@@ -121,9 +128,9 @@ def fit_bytes(classes: int, votes: int, clusters: int) -> int:
     return 64 * classes + 8 * clusters + 4 * votes + 60
 
 
-def _refuse_too_many(db: Database, found: int, checked: Checked, classes: Sequence[Any] | None) -> None:
+def _refuse_too_many(db: Database, found: int, checked: Checked, n_classes: int | None) -> None:
     """The fit holds all patterns in memory."""
-    k = len(classes) if classes is not None else max((d.base - 1 for d in checked.votes), default=2)
+    k = n_classes or max((digit.base - 1 for digit in checked.votes), default=2)
     need = LIBRARIES + found * fit_bytes(k, len(checked.votes), len(checked.clusters))
     if need <= db.memory:
         return

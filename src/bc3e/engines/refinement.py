@@ -83,16 +83,19 @@ class Refinement:
         self.patterns: Patterns
         self.refined: Refined
 
-    def group(self, classes: Sequence[Any] | None) -> Patterns:
+    def group(self, classes: Sequence[Any] | None, n_classes: int | None = None) -> Patterns:
         """Check the labels and put objects with the same ones together."""
         db, request = self.db, self.request
+        known = classes is not None or n_classes is not None
         with self.stages.stage("check", f"Checking {self.source.name}") as advance:
             columns = list(dict.fromkeys([*request.kept, *request.labels]))
             self.source = staged(db, self.source, columns, advance)
-            checked = check_labels(db, self.source, request.votes, request.clusters, request.id, advance)
+            checked = check_labels(
+                db, self.source, request.votes, request.clusters, request.id, known, advance
+            )
         self.objects = checked.rows
         with self.stages.stage("group", f"Grouping {checked.rows:,} rows") as advance:
-            self.patterns = group(db, self.source, checked, classes, advance)
+            self.patterns = group(db, self.source, checked, classes, n_classes, advance)
         return self.patterns
 
     def fit(self, model: BC3E, prefix: str) -> Refined:

@@ -12,20 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from bc3e.engines.connection import Advance, Database, literal, quoted
+from bc3e.engines.text import TextForm, csv_scan
 from bc3e.errors import InputError, InputTypeError
 
-WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # missing cells of a text file
 REGISTERED = "bc3e_table"
 LISTED = 8  # column names that a message lists
-
-
-@dataclass(frozen=True)
-class TextForm:
-    """How the cells of a text table are told apart; None is found out."""
-
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-    missing: Collection[str] = WORDS
 
 
 @dataclass(frozen=True)
@@ -106,8 +97,9 @@ def _files(db: Database, given: Sequence[str], form: TextForm, format: str | Non
     listed = f"[{', '.join(literal(path) for path in paths)}]"
     if kind == "parquet":
         return _parquet(db, name, paths, listed)
-    scan = f"read_csv({listed}, {_csv(form, kind)})"
-    return Source(name, scan, _types(db, scan), "0", scan, spelled=True, missing=form.missing, once=True)
+    scan, names = csv_scan(paths, form, kind)
+    types = dict.fromkeys(names, "VARCHAR")
+    return Source(name, scan, types, "0", scan, spelled=True, missing=form.missing, once=True)
 
 
 def _parquet(db: Database, name: str, paths: Sequence[str], listed: str) -> Source:
@@ -154,14 +146,6 @@ def _format(path: str) -> str:
         f"the extension of {path} names no format that DuckDB reads here",
         "Use .parquet, .csv or .tsv (.gz too).",
     )
-
-
-def _csv(form: TextForm, kind: str) -> str:
-    options = ["all_varchar = true", "header = true", f"encoding = {literal(form.encoding)}"]
-    delimiter = form.delimiter or ("\t" if kind == "tsv" else None)
-    if delimiter is not None:
-        options.append(f"delim = {literal(delimiter)}")
-    return ", ".join(options)
 
 
 def _types(db: Database, scan: str) -> dict[str, str]:
