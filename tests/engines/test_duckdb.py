@@ -163,6 +163,20 @@ def test_rows_are_counted_over_several_files(tmp_path: Path) -> None:
     assert (outcome.objects, whole.objects, listed.objects) == (900, 900, 800)
 
 
+def test_the_order_of_rows_can_be_kept(tmp_path: Path) -> None:
+    table = dressed(codes(300_000), list(range(20)), pa.uint8(), False)
+    pq.write_table(table, tmp_path / "labels.parquet", row_group_size=10_000)
+    orders = {}
+    for ordered in (True, False):
+        refine(
+            tmp_path / "labels.parquet", tmp_path / "out.parquet", votes=VOTES, clusters="c*",
+            keep="id", ordered=ordered, overwrite=True, progress=False,
+        )  # fmt: skip
+        orders[ordered] = pq.read_table(tmp_path / "out.parquet")["id"].to_numpy()
+    np.testing.assert_array_equal(orders[True], table["id"].to_numpy())
+    np.testing.assert_array_equal(np.sort(orders[False]), table["id"].to_numpy())
+
+
 def test_a_relation_is_read_once(tmp_path: Path) -> None:
     import duckdb
 

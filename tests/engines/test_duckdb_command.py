@@ -71,6 +71,8 @@ def test_text_and_rows(home: Path) -> None:
     memory, large = both("t.parquet", "r.csv", "--classes", "2,1,0", "--no-calibration")
     assert memory.to_pydict() == large.to_pydict()
     assert memory.column_names[0] == "row"
+    assert run(["refine", "t.parquet", *CHOICE, "-o", "o.csv", "-q", *DUCKDB, "--ordered"]) == 0
+    assert pc.read_csv("o.csv")["row"].to_pylist() == list(range(1, 301))
 
 
 def test_machines_are_told_the_same(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,12 +121,12 @@ def test_termination_leaves_nothing(home: Path) -> None:
         stderr=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
     try:
-        until = time.monotonic() + 120
+        until = time.monotonic() + 240
         while not list(home.glob(".r.csv.gz*.part")) and time.monotonic() < until:
             time.sleep(0.01)
             assert running.poll() is None
         os.kill(running.pid, signal.SIGTERM)
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=240)
     finally:
         running.kill()
     assert running.returncode == 130

@@ -241,7 +241,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
         time.sleep(0.5)
         assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"]
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=60)
+        _, said = running.communicate(timeout=240)
     finally:
         running.kill()
     assert "KeyboardInterrupt" in said

@@ -61,7 +61,9 @@ def refine_large(
         run.fit(model, writing.prefix)
         packed = output.lower().endswith(".gz")
         session.outputs.write(
-            "--output", output, lambda f: run.write(f.name, format, packed, writing.prefix)
+            "--output",
+            output,
+            lambda f: run.write(f.name, format, writing.prefix, packed=packed, ordered=engine.ordered),
         )
         told = run.figures() | {"trust": float(model.trust_)}
     lines = sentences(told, run.objects, output, None)

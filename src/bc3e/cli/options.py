@@ -234,6 +234,14 @@ class Engine:
     threads: Annotated[
         int | None, Option(help="Of the duckdb engine; all cores by default.", rich_help_panel=RUNNING)
     ] = None
+    ordered: Annotated[
+        bool,
+        Option(
+            "--ordered",
+            help="The duckdb engine keeps the order of the rows, which takes longer.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = False
     temp_directory: Annotated[
         str | None,
         Option(

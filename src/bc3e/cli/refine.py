@@ -88,7 +88,7 @@ def check_engine(session: Session, engine: Engine) -> None:
             "--engine", f"{engine.engine!r} is not an engine", f"Use one of {', '.join(ENGINES)}."
         )
     if engine.engine == "memory":
-        for name in ("memory_limit", "threads", "temp_directory"):
+        for name in ("memory_limit", "threads", "ordered", "temp_directory"):
             if name in session.given:
                 raise fault(
                     f"--{name.replace('_', '-')}",

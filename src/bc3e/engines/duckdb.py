@@ -63,6 +63,7 @@ def refine(
     keep: str | Sequence[str] = (),
     model: BC3E | None = None,
     prefix: str = "",
+    ordered: bool = False,
     memory_limit: str = "3GB",
     threads: int | None = None,
     temp_directory: str | os.PathLike[str] | None = None,
@@ -89,6 +90,9 @@ def refine(
         What to fit; ``BC3E(n_jobs=-1)`` by default. It is fitted in place.
     prefix : str
         Put before the name of every column that is added.
+    ordered : bool
+        Write the rows in the order of the table. It about doubles the time of the writing, and
+        takes room for the output in the temporary directory.
     memory_limit : str
         Such as "3GB": of the whole process, as closely as can be.
     threads : int, optional
@@ -108,8 +112,7 @@ def refine(
 
     Notes
     -----
-    Rows are written in the order in which threads finish them: keep an id, or sort
-    by `row`, where the order matters.
+    Unless `ordered`, rows are written as threads finish them: keep an id, or sort by `row`.
 
     Examples
     --------
@@ -139,7 +142,7 @@ def refine(
         run.group(model.classes, model.n_classes)
         run.fit(model, prefix)
         with whole_file(path, overwrite) as part:
-            run.write(part, format, path.lower().endswith(".gz"), prefix)
+            run.write(part, format, prefix, packed=path.lower().endswith(".gz"), ordered=ordered)
     size = os.path.getsize(path)
     patterns = len(run.refined.probabilities)
     return Outcome(model, run.objects, patterns, path, size, run.figures(), bars.seconds)

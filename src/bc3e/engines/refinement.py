@@ -118,13 +118,16 @@ class Refinement:
         check_names(self.request.kept or ["row"], added_names(self.refined.classes, prefix))
         return self.refined
 
-    def write(self, path: str, format: str, packed: bool, prefix: str) -> None:
+    def write(self, path: str, format: str, prefix: str, *, packed: bool, ordered: bool) -> None:
         """Write the answers beside the kept columns of every row."""
-        keys = {name: np.ascontiguousarray(key) for name, key in self.patterns.keys.items()}
+        request, patterns = self.request, self.patterns
         with self.stages.stage("write", f"Writing {self.objects:,} rows") as advance:
-            answers = self.refined.table(keys, prefix, None if format == "parquet" else DIGITS)
-            kept, words = self.request.kept, self.patterns.words
-            count = write(self.db, self.source, words, kept, answers, path, format, packed, advance)
+            digits = None if format == "parquet" else DIGITS
+            answers = self.refined.table(patterns.keys, prefix, digits)
+            count = write(
+                self.db, self.source, patterns.words, request.kept, answers, path, format, packed,
+                ordered, advance,
+            )  # fmt: skip
         if count != self.objects:
             raise InputError(
                 "table",

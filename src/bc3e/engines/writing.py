@@ -16,6 +16,7 @@ from bc3e.engines.tables import Source
 from bc3e.errors import InputError
 
 ANSWERS = "bc3e_answers"
+ROW = "bc3e row"
 DIGITS = 6  # decimals of probabilities in text files
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 
@@ -45,6 +46,7 @@ def write(
     path: str,
     format: str,
     packed: bool,
+    ordered: bool,
     advance: Advance,
 ) -> int:
     """Join the answers to the rows and write them; returns the number of rows.
@@ -57,16 +59,21 @@ def write(
         The key of each pattern, then the columns that are added.
     packed : bool
         Compress a text file with gzip.
+    ordered : bool
+        Sort the rows as the table has them: a join keeps no order.
     """
     db.connection.register(ANSWERS, answers)
     db.leave(answers.nbytes)
     keys = [key_name(i) for i in range(len(words))]
-    first = [quoted(name) for name in kept] or [f'{source.number} AS "row"']
-    rows = source.select([*first, *key_parts(words)], number=not kept)
-    added = [name for name in answers.column_names if name not in keys]
-    parts = [f"s.{quoted(name)}" for name in kept or ["row"]] + [f"a.{quoted(n)}" for n in added]
-    on = " AND ".join(f's."{key}" = a."{key}"' for key in keys)
-    query = f"SELECT {', '.join(parts)} FROM ({rows}) AS s JOIN {ANSWERS} AS a ON {on}"
+    parts = [quoted(name) for name in kept]
+    if ordered or not kept:
+        parts.append(f"{source.number} AS {quoted(ROW)}")
+    rows = source.select([*parts, *key_parts(words)], number=ordered or not kept)
+    shown = [f"s.{quoted(name)}" for name in kept] or [f's.{quoted(ROW)} AS "row"']
+    shown += [f"a.{quoted(name)}" for name in answers.column_names if name not in keys]
+    on = " AND ".join(f"s.{quoted(key)} = a.{quoted(key)}" for key in keys)
+    query = f"SELECT {', '.join(shown)} FROM ({rows}) AS s JOIN {ANSWERS} AS a ON {on}"
+    query += f" ORDER BY s.{quoted(ROW)}" if ordered else ""
     ((count,),) = db.rows(f"COPY ({query}) TO {literal(path)} ({_options(format, packed)})", advance)
     db.connection.unregister(ANSWERS)
     return int(count)
