@@ -99,6 +99,18 @@ def test_machines_are_told_the_same(home: Path, capsys: pytest.CaptureFixture[st
         ), key
 
 
+def test_a_saved_config_can_be_used(home: Path) -> None:
+    """All its lines, also those that say what holds anyway."""
+    pq.write_table(dressed(codes(100), list(range(20)), pa.uint8(), False), "t.parquet")
+    command = ["refine", "t.parquet", *CHOICE, "-o", "r.parquet", "-q", *DUCKDB]
+    assert run([*command, "--save-config", "c.toml"]) == 0
+    lines = Path("c.toml").read_text().splitlines()
+    Path("all.toml").write_text(
+        "\n".join(li.removeprefix("# ") for li in lines if not li.endswith(" ="))
+    )
+    assert run(["refine", "--config", "all.toml", "--force", "-q"]) == 0
+
+
 def test_a_large_file_is_told_of_the_engine(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

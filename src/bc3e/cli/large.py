@@ -73,7 +73,7 @@ def refine_large(
 def _possible(session: Session, labels: Labels, writing: Writing, reading: Reading) -> tuple[str, str]:
     """The output and its format; what this engine cannot do is refused."""
     for name, reason in REFUSED.items():
-        if name in session.given:
+        if session.params[name] not in (None, False, "."):
             raise fault(
                 f"--{name.replace('_', '-')}", f"with the duckdb engine {reason}", "Use --engine memory."
             )

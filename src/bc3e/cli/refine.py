@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ def run(
     """
     figures = FIGURES + (TRUE_FIGURES if labels.truth is not None else ())
     thresholds = read_thresholds(fail_on.fail_on, figures)
-    check_engine(session, engine)
+    check_engine(engine)
     if engine.engine == "duckdb":
         from bc3e.cli.large import refine_large
 
@@ -81,20 +82,17 @@ def run(
     return session.finish(result, model.summary(), lines, thresholds, told)
 
 
-def check_engine(session: Session, engine: Engine) -> None:
+def check_engine(engine: Engine) -> None:
     """Refuse an unknown engine, and limits of the one that is not used."""
     if engine.engine not in ENGINES:
         raise fault(
             "--engine", f"{engine.engine!r} is not an engine", f"Use one of {', '.join(ENGINES)}."
         )
     if engine.engine == "memory":
-        for name in ("memory_limit", "threads", "ordered", "temp_directory"):
-            if name in session.given:
-                raise fault(
-                    f"--{name.replace('_', '-')}",
-                    "only the duckdb engine heeds it",
-                    "Add --engine duckdb.",
-                )
+        for option in fields(engine):  # what is set as it is anyway does no harm
+            if getattr(engine, option.name) != option.default:
+                name = f"--{option.name.replace('_', '-')}"
+                raise fault(name, "only the duckdb engine heeds it", "Add --engine duckdb.")
 
 
 def tell_of_duckdb(session: Session, table: str) -> None:
