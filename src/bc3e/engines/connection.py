@@ -89,7 +89,7 @@ class Database:
         import duckdb
 
         try:
-            self.scratch = Path(tempfile.mkdtemp(prefix="bc3e-", dir=temp_directory))
+            self.scratch = Path(tempfile.mkdtemp(prefix="bc3e-duckdb-", dir=temp_directory))
         except OSError as error:
             raise InputError(
                 "temp_directory",
