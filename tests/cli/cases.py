@@ -154,4 +154,22 @@ ADAPT_CASES = [
     Case("validate without a table", ("validate", *VOTES), ("Missing argument 'TABLE'", "See 'bc3e validate --help'")),
 ]  # fmt: skip
 
-CASES = FILE_CASES + COLUMN_CASES + USAGE_CASES + OUTPUT_CASES + ADAPT_CASES
+DUCKDB = (*REFINE, "--engine", "duckdb")
+DUCKDB_CASES = [
+    Case("unknown engine", (*REFINE, "--engine", "sqlite"), ("--engine: 'sqlite' is not an engine", "memory, duckdb"), labels(LABELS)),
+    Case("limit of the other engine", (*REFINE, "--memory-limit", "1GB"), ("--memory-limit: only the duckdb engine heeds it", "--engine duckdb"), labels(LABELS)),
+    Case("no amount of memory", (*DUCKDB, "--memory-limit", "lots"), ("--memory-limit: 'lots' is not an amount of memory", "3GB"), labels(LABELS)),
+    Case("report of a large table", (*DUCKDB, "--report", "r.html"), ("--report: with the duckdb engine there is no report", "--engine memory"), labels(LABELS)),
+    Case("truth of a large table", (*DUCKDB, "--truth", "y"), ("--truth: with the duckdb engine labels are not judged", "--engine memory"), labels(LABELS)),
+    Case("large table on standard output", (*DUCKDB[:7], "id", "-o", "-", "--engine", "duckdb"), ("--engine duckdb: it reads and writes files", "-o refined.parquet"), labels(LABELS)),
+    Case("probabilities for DuckDB", ("refine", "labels.csv", *SOFT, "-o", "out.csv", "--engine", "duckdb"), ("--votes: the columns s:* are probabilities, not labels", "--engine memory"), labels(LABELS)),
+    Case("ragged rows for DuckDB", DUCKDB, ("TABLE: it cannot be read: line 4: it does not have the 9 cells of the header", "Check the file"), labels(edited("o3,dog,dog,0.2,0.8,1,6,dog,2", "o3,dog"))),
+    Case("no such table for DuckDB", ("refine", "nowhere.parquet", *VOTES, "-o", "out.csv", "--engine", "duckdb"), ("TABLE: there is no file nowhere.parquet", "Check the name")),
+    Case("no such column for DuckDB", (*DUCKDB[:3], "clf_z", *DUCKDB[4:]), ("--votes 'clf_z': no column of labels.csv matches", "Did you mean 'clf_b'?"), labels(LABELS)),
+    Case("fraction for DuckDB", ("refine", "labels.csv", "--votes", "clf_a", "--clusters", "w", "-o", "out.csv", "--engine", "duckdb"), ("--clusters, column 'w': 0.5 is not a whole number, so not a label", "--engine memory"), labels(LABELS.replace(",1\n", ",0.5\n"))),
+    Case("unlisted class for DuckDB", (*DUCKDB, "--classes", "cat"), ("--votes, column 'clf_a': 'dog' is not one of the 1 classes", "Add it to --classes"), labels(LABELS)),
+    Case("Arrow for DuckDB", (*DUCKDB[:-4], "-o", "out.arrow", "--engine", "duckdb"), ("--output-format: the duckdb engine has no arrow", "parquet, csv, tsv"), labels(LABELS)),
+    Case("no temporary directory", (*DUCKDB, "--temp-directory", "no/where"), ("--temp-directory: no/where: No such file or directory", "write to"), labels(LABELS)),
+]  # fmt: skip
+
+CASES = FILE_CASES + COLUMN_CASES + USAGE_CASES + OUTPUT_CASES + ADAPT_CASES + DUCKDB_CASES

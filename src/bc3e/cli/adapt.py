@@ -10,7 +10,7 @@ from bc3e.cli.session import Session
 from bc3e.cli.thresholds import read_thresholds
 
 if TYPE_CHECKING:
-    from bc3e.cli.answers import Refined
+    from bc3e.answers import Refined
     from bc3e.cli.training import TrainingInput
 
 GROUPS = (Training, Writing, Reports, Model, Reading, FailOn)
@@ -93,7 +93,7 @@ def answers(model: Any) -> Refined:
     """Refined answers and the soft vote of the target."""
     import numpy as np
 
-    from bc3e.cli.answers import Refined
+    from bc3e.answers import Refined
 
     probabilities = model.probabilities_
     before = np.argmax(probabilities, axis=1)

@@ -218,6 +218,39 @@ class Reports:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Engine:
+    """What computes, and within which limits."""
+
+    engine: Annotated[
+        str,
+        Option(
+            help="memory, or duckdb for tables of hard labels that do not fit in memory.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = "memory"
+    memory_limit: Annotated[
+        str, Option(help="Of the duckdb engine, such as 800MB or 3GB.", rich_help_panel=RUNNING)
+    ] = "3GB"
+    threads: Annotated[
+        int | None, Option(help="Of the duckdb engine; all cores by default.", rich_help_panel=RUNNING)
+    ] = None
+    ordered: Annotated[
+        bool,
+        Option(
+            "--ordered",
+            help="The duckdb engine keeps the order of the rows, which takes longer.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = False
+    temp_directory: Annotated[
+        str | None,
+        Option(
+            help="Where the duckdb engine puts what does not fit in memory.", rich_help_panel=RUNNING
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class FailOn:
     """Thresholds that make the command fail."""
 

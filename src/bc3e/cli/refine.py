@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bc3e.cli.errors import Problems
-from bc3e.cli.options import FailOn, Labels, Model, Reading, Reports, Writing
+from bc3e.cli.errors import Problems, fault
+from bc3e.cli.options import Engine, FailOn, Labels, Model, Reading, Reports, Writing
 from bc3e.cli.session import Session
 from bc3e.cli.thresholds import read_thresholds
 
 if TYPE_CHECKING:
-    from bc3e.cli.answers import Refined
+    from bc3e.answers import Refined
     from bc3e.cli.loading import LabelInput
 
-GROUPS = (Labels, Writing, Reports, Model, Reading, FailOn)
+GROUPS = (Labels, Writing, Reports, Model, Reading, Engine, FailOn)
+ENGINES = ("memory", "duckdb")
+LARGE = 500_000_000  # bytes of a file from which on the other engine is worth a word
 FIGURES = ("changed", "trust", "confidence", "entropy")
 TRUE_FIGURES = ("accuracy", "gain")
 EXAMPLES = """
@@ -25,6 +29,8 @@ bc3e refine labels.parquet --votes 'clf_*' --clusters 'clu_*' --id id -o refined
 bc3e refine labels.csv --votes 'tree:*,logit:*' --clusters k5,k10 -o refined.csv --report report.html
 
 cat labels.jsonl | bc3e refine - --votes 'clf_*' --clusters 'clu_*' -o - > refined.csv
+
+bc3e refine big.parquet --votes 'v*' --clusters 'c*' -o new.parquet --engine duckdb --memory-limit 3GB
 """
 
 
@@ -35,6 +41,7 @@ def run(
     reports: Reports,
     options: Model,
     reading: Reading,
+    engine: Engine,
     fail_on: FailOn,
 ) -> int:
     """Refine the votes of classifiers with clusterings of the same objects.
@@ -45,6 +52,12 @@ def run(
     """
     figures = FIGURES + (TRUE_FIGURES if labels.truth is not None else ())
     thresholds = read_thresholds(fail_on.fail_on, figures)
+    check_engine(engine)
+    if engine.engine == "duckdb":
+        from bc3e.cli.large import refine_large
+
+        return refine_large(session, labels, writing, options, reading, engine, thresholds)
+    tell_of_duckdb(session, labels.table)
     check_outputs(session, writing, reports, [labels.table])
     with session.stage("read", f"Reading {labels.table}"):
         from bc3e.cli.loading import load_labels
@@ -53,7 +66,7 @@ def run(
         data = load_labels(labels, reading, writing.keep, Problems(), meanwhile)
     model = fit(session, options, data)
     with session.stage("answer", "Collecting the answers"):
-        from bc3e.cli.answers import Refined
+        from bc3e.answers import Refined
 
         refined = Refined.of(model, data.votes)
     write_answers(session, writing, refined, data.kept)
@@ -67,6 +80,31 @@ def run(
     result = result_of(model, told, writing.output)
     lines = sentences(told, len(refined.winners), writing.output, reports.report)
     return session.finish(result, model.summary(), lines, thresholds, told)
+
+
+def check_engine(engine: Engine) -> None:
+    """Refuse an unknown engine, and limits of the one that is not used."""
+    if engine.engine not in ENGINES:
+        raise fault(
+            "--engine", f"{engine.engine!r} is not an engine", f"Use one of {', '.join(ENGINES)}."
+        )
+    if engine.engine == "memory":
+        for option in fields(engine):  # what is set as it is anyway does no harm
+            if getattr(engine, option.name) != option.default:
+                name = f"--{option.name.replace('_', '-')}"
+                raise fault(name, "only the duckdb engine heeds it", "Add --engine duckdb.")
+
+
+def tell_of_duckdb(session: Session, table: str) -> None:
+    """A word on the engine for large files, where the file is large."""
+    try:
+        size = os.path.getsize(table)
+    except OSError:  # standard input, or no file at all
+        return
+    if size >= LARGE:
+        session.note(
+            f"{table} has {size / 1e9:.1f} GB; --engine duckdb refines what memory does not hold"
+        )
 
 
 def check_outputs(session: Session, writing: Writing, reports: Reports, inputs: list[str]) -> None:

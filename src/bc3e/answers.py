@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.cli.errors import fault
+from bc3e.errors import InputError
 from bc3e.model.evidence import FloatArray
 
 
@@ -44,6 +44,9 @@ class Refined:
             rows = np.empty(len(answer.probabilities), dtype=np.intp)
             rows[answer.inverse] = np.arange(len(answer.inverse))
         classes = model.classes_.tolist()
+        if not votes:
+            nobody = np.full(len(answer.probabilities), -1)
+            return cls(classes, answer.probabilities, nobody, answer.inverse)
         chosen = {
             name: _positions(column if rows is None else _take(column, rows), classes)
             for name, column in votes.items()
@@ -91,29 +94,40 @@ class Refined:
             return np.ascontiguousarray(values) if digits is None else np.round(values, digits)
 
         winners = pa.array(self.winners.astype(np.int32))
-        columns: dict[str, Any] = {
-            "label": pa.DictionaryArray.from_arrays(winners, pa.array(self.classes)),
-            "confidence": cut(self.confidence()),
-        }
-        for i, label in enumerate(self.classes):
-            columns[f"p_{label}"] = self._each(cut(self.probabilities[:, i]))
         voted = self._each(self.before >= 0)
-        columns["changed"] = pa.array(self.changed(), mask=None if voted.all() else ~voted)
-        columns["entropy"] = cut(self.entropy())
+        columns = [
+            pa.DictionaryArray.from_arrays(winners, pa.array(self.classes)),
+            cut(self.confidence()),
+            *(self._each(cut(self.probabilities[:, i])) for i in range(len(self.classes))),
+            pa.array(self.changed(), mask=None if voted.all() else ~voted),
+            cut(self.entropy()),
+        ]
         first = dict(kept) or {"row": pa.array(np.arange(1, len(winners) + 1))}
-        added = {prefix + name: column for name, column in columns.items()}
-        check_names(list(first), list(added))
-        return pa.table(first | added)
+        added = added_names(self.classes, prefix)
+        check_names(list(first), added)
+        return pa.table(first | dict(zip(added, columns, strict=True)))
+
+
+def added_names(classes: Sequence[Any], prefix: str) -> list[str]:
+    """Names of the columns that a refinement adds.
+
+    Examples
+    --------
+    >>> added_names(["cat", "dog"], "")
+    ['label', 'confidence', 'p_cat', 'p_dog', 'changed', 'entropy']
+    """
+    names = ["label", "confidence", *(f"p_{label}" for label in classes), "changed", "entropy"]
+    return [prefix + name for name in names]
 
 
 def check_names(kept: list[str], added: list[str]) -> None:
     """Refuse a column that would be there twice."""
     for name in added:
         if name in kept or added.count(name) > 1:
-            raise fault(
-                "--output",
+            raise InputError(
+                "output",
                 f"two columns would be called {name!r}",
-                "Add --prefix refined_ to rename those that are added.",
+                "Pass prefix='refined_' to rename those that are added.",
             )
 
 
@@ -127,6 +141,9 @@ def _positions(column: Any, classes: list[Any]) -> Any:
 
     if isinstance(column, np.ndarray) and column.ndim == 2:
         return column
+    position = {label: i for i, label in enumerate(classes)}
+    if isinstance(column, np.ndarray) and column.dtype == object:
+        return np.array([position.get(label, -1) for label in column.tolist()])
     if isinstance(column, np.ndarray):
         order = np.argsort(np.array(classes))
         known = np.array(classes)[order]
@@ -134,6 +151,5 @@ def _positions(column: Any, classes: list[Any]) -> Any:
         return np.where(known[place] == column, order[place], -1)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    position = {label: i for i, label in enumerate(classes)}
     table = np.array([*(position[label] for label in column.dictionary.to_pylist()), -1])
     return table[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
