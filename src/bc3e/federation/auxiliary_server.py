@@ -173,8 +173,9 @@ class AuxiliaryServer(Role):
         if not self.labellers:
             return self._sweep_alone()
         if self.block.private:  # votes and posteriors as they are: they stay in this place
-            state = {f"state.{name}": value for name, value in vars(self.holder.state).items()}
-            return self._to_labellers("objects", {**arrays, **state, "votes": self.holder.votes})
+            told = {**arrays, "mean": mean, "variance": variance, "votes": self.holder.votes}
+            told |= {f"state.{name}": value for name, value in vars(self.holder.state).items()}
+            return self._to_labellers("objects", told)
         return self._ask("tendency")
 
     def _ask(self, kind: str) -> list[Letter]:
