@@ -8,6 +8,7 @@ sites' allow-list contains, and has no code in it.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import logging
@@ -79,6 +80,12 @@ def _caller_of(proxies: dict[str, Any], own: str) -> Call:
     return call
 
 
+def _load_kernels() -> None:
+    """Load compiled code while the engine starts, not in the first round."""
+    for name in ("federation.word_kernels", "model.kernels", "model.split_kernels"):
+        importlib.import_module(f"bc3e.{name}")
+
+
 class SiteAgent:
     """What a site publishes to the others of a run: one way to ask it something."""
 
@@ -88,6 +95,7 @@ class SiteAgent:
     @collab.init  # type: ignore[untyped-decorator]
     def begin(self) -> None:
         """Read the site's own configuration; nothing of it comes with the job."""
+        _load_kernels()
         note = Path(collab.workspace.get_site_config_dir()) / SITE_NOTE
         config = SiteConfig.read(json.loads(note.read_text())["config"])
         proxies = {proxy.name: proxy for proxy in collab.context.clients} | {SERVER: collab.server}
@@ -119,6 +127,7 @@ class Coordinator:
     """
 
     def __init__(self, job: str) -> None:
+        _load_kernels()
         self.job = Job.from_json(job)
         self.leader: Leader | None = None
 
