@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import pickle
 import tracemalloc
@@ -17,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bc3e.federation.codec import DIGEST_BYTES, FRAME_BYTES, MAX_HEADER_BYTES, MAX_TEXT_BYTES
+from bc3e.federation.codec import DIGEST_BYTES, FRAME_BYTES, MAX_HEADER_BYTES, MAX_TEXT_BYTES, digest
 from bc3e.federation.messages import ArraySpec, Inbox, Kind, Message, MessageRefused, decode, encode
 
 RUN, OTHER_RUN = "0123456789abcdef" * 2, "f" * 32
@@ -57,8 +56,8 @@ def same(a: Message, b: Message) -> bool:
 def forge(header: Any, payload: bytes = b"", *, packed: bytes | None = None) -> bytes:
     """A message with a right checksum and whatever header."""
     packed = msgpack.packb(header) if packed is None else packed
-    body = b"bc3e\x01" + len(packed).to_bytes(4, "little") + packed + payload
-    return body + hashlib.sha256(body).digest()
+    body = b"bc3e\x02" + len(packed).to_bytes(4, "little") + packed + payload
+    return body + digest(body, FRAME_BYTES + len(packed))
 
 
 def header(**changes: Any) -> dict[str, Any]:
@@ -206,12 +205,12 @@ MALFORMED = {
     "counter fractional": (forge(header(sweep=1.5), PAYLOAD), "no counter"),
     "counter huge": (forge(header(attempt=2**60), PAYLOAD), "no counter"),
     "masked is a number": (forge(header(masked=0), PAYLOAD), "flag"),
-    "other version": (b"bc3e\x02" + encode(message())[5:], "version"),
+    "other version": (b"bc3e\x01" + encode(message())[5:], "version"),
     "other protocol": (b"POST / HTTP/1.1\r\n\r\n" + bytes(64), "no message"),
     "pickle": (pickle.dumps(message()), "no message"),
     "empty": (b"", "too short"),
-    "header longer than the message": (b"bc3e\x01" + (16000).to_bytes(4, "little") + bytes(64), "too short"),
-    "header length 4 GB": (b"bc3e\x01\xff\xff\xff\xff" + bytes(64), "longer than allowed"),
+    "header longer than the message": (b"bc3e\x02" + (16000).to_bytes(4, "little") + bytes(64), "too short"),
+    "header length 4 GB": (b"bc3e\x02\xff\xff\xff\xff" + bytes(64), "longer than allowed"),
 }  # fmt: skip
 
 
@@ -248,7 +247,8 @@ def test_damage_with_a_right_checksum_is_refused_or_harmless(data: st.DataObject
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(body) - 1))
         body[at] = data.draw(st.integers(0, 255))
-    forged = bytes(body) + hashlib.sha256(body).digest()
+    end = FRAME_BYTES + int.from_bytes(body[5:FRAME_BYTES], "little")
+    forged = bytes(body) + digest(body, min(end, len(body)))
     try:
         got = decode(forged, KINDS)
     except MessageRefused:
@@ -256,6 +256,19 @@ def test_damage_with_a_right_checksum_is_refused_or_harmless(data: st.DataObject
     assert got.kind in KINDS
     assert got.arrays["s"].nbytes == len(PAYLOAD)
     assert np.isfinite(got.arrays["s"]).all()
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=300)
+def test_changed_and_exchanged_bytes_are_found(data: st.DataObject) -> None:
+    sent = encode(message(arrays={"s": np.arange(40.0).reshape(20, 2)}))
+    first, last = (data.draw(st.integers(0, len(sent) - 9)) for _ in range(2))
+    damaged = bytearray(sent)
+    damaged[first : first + 8], damaged[last : last + 8] = sent[last : last + 8], sent[first : first + 8]
+    if damaged == sent:
+        damaged[first] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(MessageRefused):
+        decode(bytes(damaged), KINDS)
 
 
 @given(st.binary(max_size=200))
@@ -383,5 +396,5 @@ def test_the_state_survives_a_restart(inbox: Inbox) -> None:
 def test_frame_sizes_are_what_the_module_says() -> None:
     data = encode(message(kind="hello", arrays={}, text={}))
     assert data[:4] == b"bc3e"
-    assert data[4] == 1
+    assert data[4] == 2
     assert len(data) == FRAME_BYTES + int.from_bytes(data[5:9], "little") + DIGEST_BYTES

@@ -25,6 +25,8 @@ from bc3e.model.starts import vote_responsibilities
 class AuxiliaryServer(Role):
     """Sums votes and shares over the clients of a block and moves the posteriors."""
 
+    fixed = frozenset({"votes", "given", "winners", "label_weight"})
+
     def __init__(self, block: RowBlock, run: Run, keyring: Keyring | None = None) -> None:
         super().__init__(block.address, run)
         self.block, self.keyring = block, keyring
@@ -36,7 +38,7 @@ class AuxiliaryServer(Role):
         self.holder: PosteriorHolder
         self.parameters: Parameters
         self.reports = 0
-        self.probabilities: FloatArray | None = None
+        self._answer: FloatArray | None = None
         if not block.voters:
             self.votes = np.zeros((block.size, run.settings.n_classes))
             self.winners = self.given = self.votes
@@ -100,9 +102,7 @@ class AuxiliaryServer(Role):
         shown = self._shares() if about == "answer" else self.votes
         if about == "given":
             shown = self._scaled(self.given)
-        voted = shown.any(axis=1).astype(np.float64)
-        each: FloatArray = np.stack([confidences(shown, exponent), voted], axis=1)
-        return self._report(exact_sum(each))
+        return self._report(exact_sum(confidences(shown, exponent)))
 
     def _on_begin(self, message: Message) -> list[Letter]:
         assert self.votes is not None
@@ -148,9 +148,14 @@ class AuxiliaryServer(Role):
         assert self.votes is not None
         # Masked sums of zeros can come back as -0.0 or as rounding: no label is no weight.
         weight = np.where(label_weight > 1e-12, label_weight, 0.0)
-        self.holder = PosteriorHolder(self.votes, weight, self.run.settings.structured)
+        self.holder = self._holder(self.votes, weight)
         self.finished = 0
         return self._report(np.zeros(1))
+
+    def _holder(self, votes: FloatArray, label_weight: FloatArray) -> PosteriorHolder:
+        # A block of several sites is moved while they all wait: with every core.
+        n_jobs = None if self.block.private else -1
+        return PosteriorHolder(votes, label_weight, self.run.settings.structured, n_jobs)
 
     # Every iteration.
 
@@ -161,12 +166,16 @@ class AuxiliaryServer(Role):
         self.version, self.sweeps, cold, self.final = (int(value) for value in arrays["control"])
         mean, variance = arrays["mean"].copy(), arrays["variance"].copy()
         self.parameters = Parameters(mean, variance, delta2, nothing)
-        self.iteration, self.sweep = message.iteration, 0
+        self.iteration, self.sweep, self._answer = message.iteration, 0, None
         if cold:
             self.holder.begin(self.parameters)
         self.holder.start_sweeps()
         if not self.labellers:
             return self._sweep_alone()
+        if self.block.private:  # votes and posteriors as they are: they stay in this place
+            told = {**arrays, "mean": mean, "variance": variance, "votes": self.holder.votes}
+            told |= {f"state.{name}": value for name, value in vars(self.holder.state).items()}
+            return self._to_labellers("objects", told)
         return self._ask("tendency")
 
     def _ask(self, kind: str) -> list[Letter]:
@@ -198,7 +207,13 @@ class AuxiliaryServer(Role):
     def _finish_iteration(self, label_bound: float) -> list[Letter]:
         found = self.holder.statistics(self.parameters, label_bound)
         totals = [found.weight, found.gap, found.bound]
-        letters = self._report(np.concatenate([totals, found.first, found.second]))
+        return self._report_iteration(np.concatenate([totals, found.first, found.second]))
+
+    def _on_moved(self, message: Message) -> list[Letter]:
+        return self._report_iteration(message.arrays["values"])
+
+    def _report_iteration(self, sums: FloatArray) -> list[Letter]:
+        letters = self._report(sums)
         if not self.final:
             self.finished = self.iteration
         return letters
@@ -206,7 +221,9 @@ class AuxiliaryServer(Role):
     # After the last iteration.
 
     def _shares(self) -> FloatArray:
-        return softmax(self.holder.state.mean)
+        if self._answer is None:
+            self._answer = softmax(self.holder.state.mean)
+        return self._answer
 
     def _on_finish(self, message: Message) -> list[Letter]:
         answer = self._shares()
@@ -264,7 +281,7 @@ class AuxiliaryServer(Role):
     def restore(self, state: Mapping[str, Any]) -> None:
         self.votes, self.given = state["votes"], state["given"]
         self.winners = state.get("winners")
-        self.holder = PosteriorHolder(self.votes, state["label_weight"], self.run.settings.structured)
+        self.holder = self._holder(self.votes, state["label_weight"])
         if "state.mean" in state:
             parts = ("mean", "tendency", "a", "d", "g")
             self.holder.state = State(*(state[f"state.{name}"].copy() for name in parts))

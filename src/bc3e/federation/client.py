@@ -18,11 +18,13 @@ from bc3e.federation.privacy import Sum
 from bc3e.federation.roles import Arrays, Keyring, Letter, Role, Run
 from bc3e.federation.sites import SiteData, octets_of
 from bc3e.model.evidence import FloatArray
-from bc3e.model.inference import Workers, label_weights
+from bc3e.model.inference import State, Workers, e_step, label_weights
+from bc3e.model.parameters import Parameters
 from bc3e.model.shrinkage import prediction_gains
 from bc3e.model.starts import cluster_counts
 
 ONE = Workers(1)
+STATE = ("mean", "tendency", "a", "d", "g")  # parts of a posterior
 PER_OBJECT = {
     "responsibilities": "shares",
     "tendency": "means",
@@ -43,6 +45,7 @@ class Client(Role):
         self.labelled = [block for block in self.blocks if data.name in block.labellers]
         self.groups = list(run.plan.groups_of(data.name))
         self.columns = [name for group in self.groups for name in group.clusters]
+        self._order: dict[int, NDArray[np.intp]] = {}
         self.codes: dict[str, Message] = {}
         self.responsibilities: dict[int, FloatArray] = {}
         self.holders: dict[int, LabelBlock] = {}
@@ -70,7 +73,7 @@ class Client(Role):
         return self._announce()
 
     def ready_for(self, message: Message) -> bool:
-        if message.kind in ("tendency", "settled"):
+        if message.kind in ("tendency", "settled", "objects"):
             return not self._needs_keys and int(message.arrays["control"][0]) in self.profiles
         return message.kind == "keys" or not self._needs_keys
 
@@ -125,9 +128,15 @@ class Client(Role):
         return letters
 
     def _rows(self, block: RowBlock) -> NDArray[np.intp]:
-        """Rows of a block's objects, in the order of their hashes: the same at all its sites."""
-        rows = np.flatnonzero(self.seats == block.number)
-        return rows[np.argsort(self.data.ids[rows], kind="stable")]
+        """Rows of a block's objects, in the order of their hashes: the same at all its sites.
+
+        Those of a block of this site alone stay in its own order.
+        """
+        if block.number not in self._order:
+            rows = np.flatnonzero(self.seats == block.number)
+            order = slice(None) if block.private else np.argsort(self.data.ids[rows], kind="stable")
+            self._order[block.number] = rows[order]
+        return self._order[block.number]
 
     def _on_codes(self, message: Message) -> list[Letter]:
         self.codes[message.sender] = message
@@ -246,7 +255,7 @@ class Client(Role):
     def _on_tendency(self, message: Message) -> list[Letter]:
         block, holder = self._block(message), self._holder(message)
         profiles = self.profiles[int(message.arrays["control"][0])]
-        shares = holder.common(holder.side.shares(profiles, holder.own(message.arrays["means"])))
+        shares = holder.common_side.shares(profiles, message.arrays["means"])
         total = self.run.policy.labels(block)
         return [
             self._part("shares", block.address, total, {"shares": shares},
@@ -258,17 +267,44 @@ class Client(Role):
         version, final = (int(value) for value in message.arrays["control"])
         profiles = self.profiles[version]
         value, counts = holder.side.settle(profiles, holder.own(message.arrays["means"]))
-        assert self.weights is not None
-        value += self._spoken_for(self.weights * self.log_prior[version], block)
+        value += self._prior_of(version, block)
         total = self.run.policy.labels(block)
         letters = [
             self._part("evidence", block.address, total, {"bound": np.array([value])},
                        message.iteration)
         ]  # fmt: skip
-        if not final:
-            self.counts[block.number] = counts
-            letters += self._send_counts(message.iteration)
-        return letters
+        return letters + self._counted(block, counts, message.iteration, bool(final))
+
+    def _on_objects(self, message: Message) -> list[Letter]:
+        """All sweeps over objects of this site alone, in one go: nobody else has a part in them.
+
+        The message never leaves the site; the posteriors in it are moved in place.
+        """
+        block, given = self._block(message), message.arrays
+        version, sweeps, final = (int(value) for value in given["control"][[0, 1, 3]])
+        delta2, settled = (float(value) for value in given["scalars"])
+        profiles = self.profiles[version]
+        found = e_step(
+            replace(self._holder(message).evidence, votes=given["votes"]),
+            Parameters(given["mean"], given["variance"], delta2, profiles),
+            State(*(given[f"state.{name}"] for name in STATE)),
+            structured=self.run.settings.structured, sweeps=sweeps, workers=ONE, settled=settled,
+        )  # fmt: skip
+        bound = found.bound + self._prior_of(version, block)
+        sums = np.concatenate([[found.weight, found.gap, bound], found.first, found.second])
+        moved = Letter("moved", self.address, block.address, {"values": sums},
+                       iteration=message.iteration)  # fmt: skip
+        return [moved, *self._counted(block, found.counts, message.iteration, bool(final))]
+
+    def _prior_of(self, version: int, block: RowBlock) -> float:
+        assert self.weights is not None
+        return self._spoken_for(self.weights * self.log_prior[version], block)
+
+    def _counted(self, block: RowBlock, counts: FloatArray, iteration: int, final: bool) -> list[Letter]:
+        if final:
+            return []
+        self.counts[block.number] = counts
+        return self._send_counts(iteration)
 
     def _send_counts(self, iteration: int) -> list[Letter]:
         if len(self.counts) < len(self.labelled):

@@ -58,6 +58,7 @@ class Host:
         self._sequences: dict[tuple[str, str], int] = {}
         self._inside: deque[Message] = deque()
         self._waiting: list[Message] = []
+        self._fixed: set[str] = set()  # roles whose lasting part is on the disk
         self._saved = {address: role.finished for address, role in self.roles.items()}
 
     @property
@@ -119,7 +120,11 @@ class Host:
     def keep(self, role: Role) -> None:
         """Save the state of a role that has finished another iteration."""
         if self.checkpoints is not None and role.finished > self._saved[role.address]:
-            self.checkpoints.save(role.address, role.finished, role.state())
+            state = role.state()
+            fixed = {name: state.pop(name) for name in role.fixed if name in state}
+            first = role.address not in self._fixed
+            self.checkpoints.save(role.address, role.finished, state, fixed if fixed and first else None)
+            self._fixed.add(role.address)
             self._saved[role.address] = role.finished
 
     def _post(self, letters: Iterable[Letter]) -> list[Parcel]:

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import os
 import secrets
@@ -216,13 +215,12 @@ def hash_ids(ids: Iterable[object], key: bytes, context: str = "") -> NDArray[np
     """
     if not isinstance(key, bytes) or len(key) < KEY_BYTES:
         raise InputError("key", "it has fewer than 32 bytes", "Take one from new_id_key().")
-    inner = hmac.new(derive(key, salt=b"bc3e object ids 1", info=context.encode()), None, hashlib.sha256)
-    digests = bytearray()
-    for position, value in enumerate(ids):
-        mac = inner.copy()
-        mac.update(_id_bytes(value, position))
-        digests += mac.digest()[:ID_BYTES]
-    return np.frombuffer(bytes(digests), dtype=f"S{ID_BYTES}")
+    derived = derive(key, salt=b"bc3e object ids 1", info=context.encode())
+    digests = [
+        hmac.digest(derived, _id_bytes(value, position), "sha256")[:ID_BYTES]
+        for position, value in enumerate(ids)
+    ]
+    return np.frombuffer(b"".join(digests), dtype=f"S{ID_BYTES}")
 
 
 def _id_bytes(value: object, position: int) -> bytes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,16 @@ class LabelBlock:
     @property
     def side(self) -> LabelHolder:
         return LabelHolder(self.evidence)
+
+    @cached_property
+    def common_side(self) -> LabelHolder:
+        """The same labels in the common order: shares are of one object each, in whatever order."""
+        part, at = self.evidence, self.position
+        labels, memberships = part.labels[at], part.memberships[at]
+        votes, weights = part.votes[:0], part.weights[:0]  # of no use for shares
+        return LabelHolder(
+            replace(part, votes=votes, labels=labels, memberships=memberships, weights=weights)
+        )
 
     def own(self, values: FloatArray) -> FloatArray:
         """From the common order of the block to the site's own."""

@@ -230,15 +230,16 @@ def _to_ring(values: FloatArray, members: int, kind: str, bits: int) -> Words:
     """Fixed point in the ring; no sum of `members` such numbers can wrap around."""
     if not 0 <= bits <= MAX_BITS:
         raise MaskingError(f"sum {kind!r}: {bits} binary digits after the point, not 0 to {MAX_BITS}.")
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.rint(np.ldexp(values, bits))
-    # Not (>=) but not all(<): a NaN is refused as well.
-    if not np.all(np.abs(scaled) < 2.0**63 / members):
+    from bc3e.federation.word_kernels import to_fixed_point  # compiled code is loaded on first use
+
+    words = np.empty(values.shape, dtype=np.uint64)
+    flat = np.ascontiguousarray(values).reshape(-1)
+    if not to_fixed_point(flat, 2.0**bits, 2.0**63 / members, words.reshape(-1)):
         raise MaskingError(
             f"sum {kind!r}: a value is not finite or too large for {bits} binary digits after the "
             f"point and {members} members."
         )
-    return np.array(scaled.astype(np.int64).view(np.uint64), ndmin=values.ndim)
+    return words
 
 
 def _keystream(secret: bytes, context: bytes, shape: tuple[int, ...]) -> Words:

@@ -274,22 +274,35 @@ def _row_blocks(
 ) -> tuple[list[tuple[str, ...]], dict[str, NDArray[np.int64]], int]:
     """Sites of each block, the block of each object of each site, and the number of objects."""
     every = np.concatenate([holdings[name].ids for name in names])
-    distinct, position = np.unique(every, return_inverse=True)
+    # With the index: that sorts by merging, and the ids of a site come in order.
+    distinct, _, position = np.unique(every, return_index=True, return_inverse=True)
     edges = np.cumsum([0, *(len(holdings[name].ids) for name in names)])
     held = np.zeros((len(distinct), len(names)), dtype=bool)
     for i, (first, last) in enumerate(pairwise(edges)):
         held[position[first:last], i] = True
-    patterns, block_of = np.unique(held, axis=0, return_inverse=True)
-    sets = [tuple(names[i] for i in np.flatnonzero(row)) for row in patterns]
+    block_of = _equal_rows(held)
+    example = np.empty(block_of.max(initial=-1) + 1, dtype=np.int64)
+    example[block_of] = np.arange(len(held))
+    sets = [tuple(names[i] for i in np.flatnonzero(row)) for row in held[example]]
     order = sorted(range(len(sets)), key=lambda i: sets[i])
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(1, len(order) + 1)
-    number = rank[block_of.ravel()]
+    number = rank[block_of]
     numbers = {
         name: number[position[first:last]]
         for name, (first, last) in zip(names, pairwise(edges), strict=True)
     }
     return [sets[i] for i in order], numbers, len(distinct)
+
+
+def _equal_rows(held: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Numbers 0, 1, ... of the distinct rows, one per row; no sort of all rows is needed for that."""
+    found = np.zeros(len(held), dtype=np.int64)
+    for column in held.T:
+        found = 2 * found + column
+        used = np.bincount(found) > 0
+        found = (np.cumsum(used) - 1)[found]
+    return found
 
 
 def _holders(

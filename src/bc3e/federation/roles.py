@@ -153,7 +153,11 @@ class Role(ABC):
         Iterations after which the role was last in order: what it may go on from.
     done : bool
         Nothing more is expected of it.
+    fixed : frozenset of str
+        Parts of its state that are the same in every saved state.
     """
+
+    fixed: frozenset[str] = frozenset()
 
     def __init__(self, address: str, run: Run) -> None:
         self.address, self.run = address, run

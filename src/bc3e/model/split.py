@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bc3e.model.evidence import Evidence, FloatArray
-from bc3e.model.inference import State, cold_posteriors
+from bc3e.model.inference import State, Workers, cold_posteriors
 from bc3e.model.parameters import Parameters
 from bc3e.model.statistics import Statistics
 
@@ -30,16 +30,19 @@ def exact_sum(values: FloatArray) -> FloatArray:
     >>> exact_sum(values).tolist() == exact_sum(values[::-1]).tolist()
     True
     """
-    total = np.zeros(values.shape[1:])
-    rest = values
-    for _ in range(FOLDS):
-        largest = np.abs(rest).max(axis=0, initial=0.0)
-        reach = np.ldexp(1.0, np.frexp(largest * 2.0 * max(len(values), 1))[1])
-        grid = np.where(largest > 0, reach, 1.0)
-        coarse = (rest + grid) - grid
-        total = total + coarse.sum(axis=0)
-        rest = rest - coarse
-    return total
+    from bc3e.model.split_kernels import fold_block  # compiled code is loaded on first use
+
+    count, width = len(values), int(np.prod(values.shape[1:]))
+    flat = np.ascontiguousarray(values, dtype=np.float64).reshape(count, width)
+    total, grids = np.zeros(width), np.ones((FOLDS, width))
+    for fold in range(FOLDS + 1):
+        coarse, largest = np.zeros(width), np.zeros(width)
+        fold_block(flat, grids[:fold], coarse, largest)
+        total += coarse
+        if fold < FOLDS:
+            reach = np.ldexp(1.0, np.frexp(largest * 2.0 * max(count, 1))[1])
+            grids[fold] = np.where(largest > 0, reach, 1.0)
+    return total.reshape(values.shape[1:])
 
 
 class LabelHolder:
@@ -66,6 +69,8 @@ class LabelHolder:
         evidence, layout = self.evidence, self.evidence.layout
         hard, soft = layout.hard_columns, layout.soft_columns
         shares, counts = np.empty_like(tendencies), np.zeros_like(profiles)
+        tendencies = tendencies.view()
+        tendencies.flags.writeable = False  # as in a message: one compiled form for both
         value = exchange_block(
             evidence.labels,
             evidence.evidence_weights[hard],
@@ -87,8 +92,11 @@ class LabelHolder:
 class PosteriorHolder:
     """Vote totals c (P, k), label weights R2 (P,) and posteriors of some objects."""
 
-    def __init__(self, votes: FloatArray, label_weight: FloatArray, structured: bool) -> None:
+    def __init__(
+        self, votes: FloatArray, label_weight: FloatArray, structured: bool, n_jobs: int | None = None
+    ) -> None:
         self.votes, self.label_weight, self.structured = votes, label_weight, structured
+        self.workers = Workers(n_jobs)
         self.state: State
         self.moving: NDArray[np.uint8]
 
@@ -104,13 +112,19 @@ class PosteriorHolder:
         """Move every object that does not rest yet; returns how many still move."""
         from bc3e.model.split_kernels import step_block
 
-        return int(
-            step_block(
-                self.votes, shares, self.label_weight, parameters.class_mean,
-                parameters.class_variance, parameters.delta2, self.structured, self.state.mean,
-                self.state.tendency, self.state.a, self.state.d, self.state.g, settled, self.moving,
-            )
-        )  # fmt: skip
+        state = self.state
+
+        def run(first: int, last: int) -> int:
+            at = slice(first, last)
+            return int(
+                step_block(
+                    self.votes[at], shares[at], self.label_weight[at], parameters.class_mean,
+                    parameters.class_variance, parameters.delta2, self.structured, state.mean[at],
+                    state.tendency[at], state.a[at], state.d[at], state.g[at], settled, self.moving[at],
+                )
+            )  # fmt: skip
+
+        return sum(self.workers.blocks(len(self.votes), run))
 
     def statistics(self, parameters: Parameters, label_bound: float) -> Statistics:
         """Statistics of these objects; `label_bound` is what the holders of labels add."""

@@ -22,6 +22,15 @@ from bc3e.model.step_kernels import add_moments, constant_terms, evaluate, load,
 
 
 @kernel
+def all_rest(rows: NDArray[np.int64], moving: NDArray[np.uint8]) -> bool:
+    """Whether no lane moves any more: a resting object stays as it is."""
+    left = 0
+    for j in range(L):
+        left += moving[rows[j]]
+    return left == 0
+
+
+@kernel
 def exchange_block(
     labels: NDArray[np.int32],
     hard_weight: FloatArray,
@@ -100,6 +109,8 @@ def step_block(
     left = 0
     for start in range(0, votes.shape[0], L):
         count = take_rows(start, votes.shape[0], rows)
+        if all_rest(rows, moving):
+            continue
         load(rows, votes, means, tendencies, precision_a, precision_d, precision_g, work, single)
         for j in range(L):
             n = rows[j]
@@ -153,3 +164,21 @@ def moments_block(
             totals[n, 0] = 1.0
             totals[n, 2] = single[VALUE + j] + constant
             add_moments(1.0, j, k, structured, work, single, moments[n], totals[n])
+
+
+@kernel
+def fold_block(values: FloatArray, grids: FloatArray, coarse: FloatArray, largest: FloatArray) -> None:
+    """Round values (n, w) to one grid after the other, each time what the one before left over.
+
+    ``coarse`` (w,) receives the sums of what the last grid keeps, ``largest`` (w,) the largest number
+    that is left over then. The order of the rows does not matter: the sums are exact.
+    """
+    folds = grids.shape[0]
+    for n in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            rest, kept = values[n, j], 0.0
+            for fold in range(folds):
+                kept = (rest + grids[fold, j]) - grids[fold, j]
+                rest -= kept
+            coarse[j] += kept
+            largest[j] = max(largest[j], abs(rest))
