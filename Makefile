@@ -65,7 +65,7 @@ figures: $(READY) ## draw the pictures of the README and the documentation again
 lock: ## resolve requirements/dev.lock again
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet pip-tools
-	CUSTOM_COMPILE_COMMAND='make lock' $(VENV)/bin/pip-compile --quiet --upgrade --extra dev --extra federated --extra docs --generate-hashes --allow-unsafe --strip-extras \
+	CUSTOM_COMPILE_COMMAND='make lock' $(VENV)/bin/pip-compile --quiet --upgrade --extra dev --extra federated --extra docs --extra spark --generate-hashes --allow-unsafe --strip-extras \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements/dev.lock pyproject.toml
 
 clean: ## remove the environment and every cache
