@@ -22,8 +22,9 @@ demo: $(READY) ## digits, drifted: classifiers, soft vote and BC3E in one table
 	$(VENV)/bin/bc3e demo
 
 test: $(READY) browser ## all tests, on all cores
-	$(PY) -m pytest -n auto --dist worksteal --ignore tests/federation_engine
+	$(PY) -m pytest -n auto --dist worksteal --ignore tests/federation_engine --ignore tests/engines/spark
 	$(PY) -m pytest tests/federation_engine  # one federation of real processes at a time
+	$(PY) -m pytest tests/engines/spark  # one Spark at a time
 
 # The report is tested in a browser. Without one its tests are skipped, and with CI=true that is a failure.
 browser:

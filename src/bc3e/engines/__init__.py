@@ -1,0 +1,1 @@
+"""Tables larger than memory, and tables larger than a machine."""
