@@ -19,6 +19,8 @@ def at_home() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "SPARK_LOCAL_IP", "127.0.0.1")
         patch.setitem(os.environ, "PYSPARK_PYTHON", sys.executable)
+        # Java compiles a little instead of much: these processes live for seconds.
+        patch.setitem(os.environ, "JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         yield
 
 
