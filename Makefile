@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint format docs bench bench-accuracy figures lock clean
+.PHONY: help demo test browser java lint format docs bench bench-accuracy figures lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -21,9 +21,10 @@ $(READY): requirements/dev.lock pyproject.toml
 demo: $(READY) ## digits, drifted: classifiers, soft vote and BC3E in one table
 	$(VENV)/bin/bc3e demo
 
-test: $(READY) browser ## all tests, on all cores
-	$(PY) -m pytest -n auto --dist worksteal --ignore tests/federation_engine
+test: $(READY) browser java ## all tests, on all cores
+	$(PY) -m pytest -n auto --dist worksteal --ignore tests/federation_engine --ignore tests/engines/spark
 	$(PY) -m pytest tests/federation_engine  # one federation of real processes at a time
+	$(PY) -m pytest tests/engines/spark  # one Spark at a time
 
 # The report is tested in a browser. Without one its tests are skipped, and with CI=true that is a failure.
 browser:
@@ -32,6 +33,15 @@ browser:
 		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium; \
 	else \
 		echo "No chromium on the PATH: the browser tests need it (Debian: apt-get install chromium)."; \
+	fi
+
+# Spark runs on Java; its tests fail without it.
+java:
+	@command -v java >/dev/null 2>&1 && exit 0; \
+	if [ "$$(id -u)" = 0 ] && [ -f /etc/debian_version ]; then \
+		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends openjdk-17-jre-headless; \
+	else \
+		echo "No java on the PATH: the tests of Spark need Java 17 (Debian: apt-get install openjdk-17-jre-headless)."; \
 	fi
 
 lint: $(READY) ## ruff and mypy --strict
@@ -65,7 +75,7 @@ figures: $(READY) ## draw the pictures of the README and the documentation again
 lock: ## resolve requirements/dev.lock again
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet pip-tools
-	CUSTOM_COMPILE_COMMAND='make lock' $(VENV)/bin/pip-compile --quiet --upgrade --extra dev --extra federated --extra docs --generate-hashes --allow-unsafe --strip-extras \
+	CUSTOM_COMPILE_COMMAND='make lock' $(VENV)/bin/pip-compile --quiet --upgrade --extra dev --extra federated --extra docs --extra spark --generate-hashes --allow-unsafe --strip-extras \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements/dev.lock pyproject.toml
 
 clean: ## remove the environment and every cache

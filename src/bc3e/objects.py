@@ -88,16 +88,23 @@ class Objects:
         """That many objects, drawn without replacement; all if there are no more."""
         if self.n_objects <= size:
             return self
-        # From the patterns in their order, which the order of the rows does not change.
-        rng = np.random.default_rng(seed)
-        if self.n_objects < MANY:
-            drawn = rng.multivariate_hypergeometric(self.counts.astype(np.int64), size)
-        else:  # of so many hardly any would be drawn twice
-            drawn = rng.multinomial(size, self.counts / self.counts.sum())
-        rows = np.flatnonzero(drawn)
-        counts = drawn[rows].astype(np.float64)
+        rows, counts = drawn_rows(self.counts, size, seed)
         weights = self.weights[rows] * (counts / self.counts[rows])
         return Objects(self.table.take(rows), counts, weights, None)
+
+
+def drawn_rows(counts: FloatArray, size: int, seed: int) -> tuple[NDArray[np.intp], FloatArray]:
+    """Rows of `size` objects drawn without replacement, and how many of each; `counts` are to draw from.
+
+    They are drawn from the patterns in their order, which the order of the rows does not change.
+    """
+    rng = np.random.default_rng(seed)
+    if counts.sum() < MANY:
+        drawn = rng.multivariate_hypergeometric(counts.astype(np.int64), size)
+    else:  # of so many hardly any would be drawn twice
+        drawn = rng.multinomial(size, counts / counts.sum())
+    rows = np.flatnonzero(drawn)
+    return rows, drawn[rows].astype(np.float64)
 
 
 def check_counts(counts: Any, n_rows: int) -> FloatArray | None:

@@ -26,19 +26,14 @@ class LabelBlock:
     evidence: Evidence
     position: NDArray[np.intp]
 
-    @property
+    @cached_property
     def side(self) -> LabelHolder:
         return LabelHolder(self.evidence)
 
     @cached_property
     def common_side(self) -> LabelHolder:
         """The same labels in the common order: shares are of one object each, in whatever order."""
-        part, at = self.evidence, self.position
-        labels, memberships = part.labels[at], part.memberships[at]
-        votes, weights = part.votes[:0], part.weights[:0]  # of no use for shares
-        return LabelHolder(
-            replace(part, votes=votes, labels=labels, memberships=memberships, weights=weights)
-        )
+        return LabelHolder(self.evidence.take(self.position))
 
     def own(self, values: FloatArray) -> FloatArray:
         """From the common order of the block to the site's own."""
