@@ -21,7 +21,8 @@ Result = dict[str, Any]
 Advance = Callable[[int, int], None]
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
-NOT_COUNTED = ("cli", "report", "experiments/page.py", "experiments/figures.py", "experiments/units.py")
+SHOWING = ("page.py", "figures.py", "scores.py", "reproduce.py", "units.py")
+NOT_COUNTED = ("cli/", "report/", *(f"experiments/{name}" for name in SHOWING))
 """Parts of the package that change no figure, only how it is asked for or shown."""
 
 
