@@ -21,7 +21,7 @@ Result = dict[str, Any]
 Advance = Callable[[int, int], None]
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
-SHOWING = ("page.py", "figures.py", "scores.py", "reproduce.py", "units.py")
+SHOWING = ("page", "section_", "markdown", "figures", "scores", "reproduce", "units")
 NOT_COUNTED = ("cli/", "report/", *(f"experiments/{name}" for name in SHOWING))
 """Parts of the package that change no figure, only how it is asked for or shown."""
 
