@@ -233,6 +233,21 @@ def load(
     return _download(name, source)
 
 
+def available(name: str, data: str | os.PathLike[str] | None = None) -> None:
+    """Refuse a data set that cannot be had, or whose file is another one, before work is begun.
+
+    Raises
+    ------
+    InputError
+        As :func:`read` and :func:`load` do.
+    """
+    source = _source(name)
+    if has_file(name, data) or (source.own is None and source.openml is None):
+        read(name, data)
+    elif source.own is None:
+        load(name, data)
+
+
 def content_digest(features: FloatArray, labels: IntArray) -> str:
     """SHA-256 of a table of numbers, whatever the order of its rows.
 

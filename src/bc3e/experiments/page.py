@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Mapping
 from typing import Any
@@ -16,9 +15,9 @@ MARK = "<!-- Written by bc3e reproduce. Change the experiments or the template, 
 
 
 def render(
-    parts: Mapping[str, list[Part] | None], *, seed: int, quick: bool
+    parts: Mapping[str, list[Part] | None], *, seed: int, quick: bool, name: str = "results"
 ) -> tuple[str, dict[str, bytes]]:
-    """The page as Markdown, and its figures by name.
+    """The page as Markdown, and its figures by experiment.
 
     Parameters
     ----------
@@ -27,6 +26,8 @@ def render(
     seed : int
     quick : bool
         Whether the run was too small to mean anything; the page then says so.
+    name : str
+        Of the page; its figures are expected as ``images/<name>-<experiment>.svg``.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -45,22 +46,23 @@ def render(
     }
     images: dict[str, bytes] = {}
     told: dict[str, Any] = {}
-    for name, section in sections.items():
-        found = parts.get(name)
-        told[name] = None if not found else section.told(found, images)
+    for part, section in sections.items():
+        found = parts.get(part)
+        told[part] = None if not found else section.told(found, images)
     page = environment.get_template("results.md").render(
-        mark=MARK, quick=quick, seed=seed, machine=machine(), **told
+        mark=MARK, name=name, quick=quick, seed=seed, machine=machine(), **told
     )
     return page, images
 
 
 def machine() -> dict[str, str]:
     """What the figures were made on; nothing that changes from run to run."""
+    from joblib import cpu_count
+
     from bc3e import __version__
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "bc3e": __version__,
         "versions": ", ".join(versions()),
-        "platform": f"{platform.system()} {platform.machine()}, {cores} cores",
+        "platform": f"{platform.system()} {platform.machine()}, {cpu_count()} cores",
     }

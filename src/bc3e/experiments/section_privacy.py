@@ -14,7 +14,7 @@ from bc3e.experiments.scores import Exposure, exposures
 def told(parts: list[Part], images: dict[str, bytes]) -> dict[str, Any]:
     """Tables and verdicts for the template; figures go into `images`."""
     rows = exposures(parts[0])
-    images["results-privacy.svg"] = figures.privacy(rows, TITLES)
+    images["privacy"] = figures.privacy(rows, TITLES)
     central = {row.family: row.accuracy for row in rows if row.split == "central"}
     split = [row for row in rows if row.split != "central"]
     moved = max(abs(row.accuracy - central[row.family]) for row in split)

@@ -26,7 +26,7 @@ def told(parts: list[Part], images: dict[str, bytes]) -> dict[str, Any]:
     printed = {setting.name: setting.paper for setting in semi_supervised.SETTINGS}
     paper = {row.key: printed[row.family][4][0] - printed[row.family][0][0] for row in rows}
     gain = {row.key: row.difference("default", "Ensemble") for row in rows}
-    images["results-table2.svg"] = figures.gains(
+    images["table2"] = figures.gains(
         rows,
         {"BGCM": "BGCM", "C3E": "C3E", "published": "published", "default": "BC3E default"},
         "Ensemble",

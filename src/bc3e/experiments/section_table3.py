@@ -23,7 +23,7 @@ def told(parts: list[Part], images: dict[str, bytes]) -> dict[str, Any]:
     rows = table3_rows(groups, trials)
     means = by_family(rows, TITLES)
     everything = means[-1]
-    images["results-table3.svg"] = figures.gains(
+    images["table3"] = figures.gains(
         [*rows, *means],
         {"BGCM": "BGCM", "LWE": "LWE", "C3E": "C3E", "BC3E": "BC3E default"},
         "k-NN",
