@@ -88,7 +88,7 @@ def told(parts: list[Part], images: dict[str, bytes]) -> dict[str, Any]:
         "surely_negative": listed(sure),
         "tried": _tried(rows, paper),
         "supported": _supported(parts[0], rows),
-        "alone": _alone(rows),
+        "alone": _alone(parts[0], rows),
         "ahead": _ahead(rows, "default", ("Ensemble", "BGCM", "C3E", "published")),
         "majority_reached": sum(
             row.difference("default", "Majority").mean >= paper[row.key] for row in rows
@@ -131,19 +131,30 @@ def _supported(part: Part, rows: Sequence[Row]) -> str:
     """Gain of the default where hidden classifiers allowed more evidence, and where they did not."""
     lines = []
     for row in rows:
-        mine = [
-            result["evidence"]
-            for unit, result in zip(part.units, part.results, strict=True)
-            if unit.arguments["name"] == row.family
-        ]
+        evidence = _figures(part, row, "evidence")
         gain = row.accuracy["default"] - row.accuracy["Ensemble"]
-        groups = [[g for g, e in zip(gain, mine, strict=True) if keep(e)] for keep in EVIDENCE.values()]
+        groups = [
+            [g for g, e in zip(gain, evidence, strict=True) if keep(e)] for keep in EVIDENCE.values()
+        ]
         cells = [f"{len(g)} trials, {points(sum(g) / len(g))}" if g else "never" for g in groups]
         lines.append((row.title, *cells))
     return table(("data", *EVIDENCE), lines)
 
 
-def _alone(rows: Sequence[Row]) -> str:
-    """Accuracy of each classifier by itself."""
-    names = semi_supervised.CLASSIFIERS
-    return table(("data", *names), [(row.title, *(cell(row, name) for name in names)) for row in rows])
+def _alone(part: Part, rows: Sequence[Row]) -> str:
+    """Accuracy of each classifier by itself, and how often the two linear ones agree."""
+    lines = []
+    for row in rows:
+        agreement = _figures(part, row, "linear_agreement")
+        cells = (cell(row, name) for name in semi_supervised.CLASSIFIERS)
+        lines.append((row.title, *cells, f"{sum(agreement) / len(agreement):.1f}"))
+    return table(("data", *semi_supervised.CLASSIFIERS, "the last two agree on"), lines)
+
+
+def _figures(part: Part, row: Row, name: str) -> list[float]:
+    """A figure of every trial of a row."""
+    return [
+        result[name]
+        for unit, result in zip(part.units, part.results, strict=True)
+        if unit.arguments["name"] == row.family
+    ]

@@ -49,6 +49,7 @@ def told(parts: list[Part], images: dict[str, bytes]) -> dict[str, Any]:
         "removed_mean": sum(row.removed("BC3E", "k-NN") for row in rows) / len(rows),
         "paper_removed": PAPER_REMOVED,
         "ideal_removed": everything.removed("C3E-Ideal", "k-NN"),
+        "paper_ideal_removed": 100 * (PAPER["C3E-Ideal"] - PAPER["k-NN"]) / (100 - PAPER["k-NN"]),
         "enough": removed >= WANTED_REMOVED,
         "wanted": WANTED_REMOVED,
         "behind": listed([f"{listed(ms)} on {name}" for name, ms in behind.items() if ms]),

@@ -144,6 +144,7 @@ def one_trial(name: str, trial: int, seed: int, data: str | None) -> Result:
         "labelled": len(train),
         "target": len(target),
         "evidence": float(dict(models)["default"].evidence_weights_.sum()),
+        "linear_agreement": 100.0 * float(np.mean(votes[1].argmax(axis=1) == votes[2].argmax(axis=1))),
     }
 
 
