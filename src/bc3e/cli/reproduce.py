@@ -108,7 +108,7 @@ def _plan(session: Session, options: Reproducing, page: Path) -> None:
     from bc3e.experiments.page import MARK
 
     if not Path(options.out).is_dir():
-        raise fault(f"--out {options.out}", "no such folder", f"Create it: mkdir -p {options.out}")
+        raise fault(f"--out {options.out}", "no such folder", "Create it, or name another one.")
     if page.is_file() and page.read_bytes().startswith(MARK.encode()):
         session.outputs.force = True
     session.plan([])

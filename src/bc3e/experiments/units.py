@@ -7,13 +7,17 @@ import json
 import os
 import platform
 import re
+import signal
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from joblib import cpu_count
+from joblib.externals.loky import as_completed, get_reusable_executor
 
 from bc3e.errors import InputError
 
@@ -137,15 +141,29 @@ def run(
 
 
 def _started(units: Sequence[Unit], store: Store, jobs: int) -> Iterator[None]:
-    if jobs == 1 or len(units) < 2:
+    """Compute and store units; nothing is told of each but that it is done."""
+    count = min(cpu_count() if jobs == -1 else jobs, len(units))
+    if count <= 1:
         for unit in units:
             _one(unit, store)
             yield
         return
-    from joblib import Parallel, delayed
+    # Not the standard library's pool: its new processes run the caller's script again.
+    pool = get_reusable_executor(count, initializer=_leave_signals)
+    finished_all = False
+    try:
+        waiting = [pool.submit(_one, unit, store) for unit in units]
+        for done in as_completed(waiting):
+            done.result()
+            yield
+        finished_all = True
+    finally:
+        pool.shutdown(wait=True, kill_workers=not finished_all)
 
-    tasks: Iterable[Any] = (delayed(_one)(unit, store) for unit in units)
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
+
+def _leave_signals() -> None:
+    """Ctrl-C reaches all processes of a terminal; the first one ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _one(unit: Unit, store: Store) -> None:
