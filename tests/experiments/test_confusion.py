@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.neighbors import NearestNeighbors
 
 from bc3e.errors import InputError
-from bc3e.experiments.confusion import confusion_groups
+from bc3e.experiments import confusion_groups
 from bc3e.experiments.neighbours import TitleNeighbours
 from bc3e.experiments.titles import titles_of
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -109,13 +108,3 @@ def test_another_seed_gives_other_figures(whole: Path, tmp_path: Path) -> None:
     rows = [line for line in page.splitlines() if "table2-moons" in line]
     assert rows
     assert rows[0] not in (whole / "results-quick.md").read_text()
-
-
-def test_a_page_of_somebody_else_is_kept(
-    call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "results.md").write_text("# Mine\n")
-    told = call("reproduce", "table2", "--out", ".")
-    assert told.code == 2
-    assert "the file exists" in told.err
-    assert (tmp_path / "results.md").read_text() == "# Mine\n"

@@ -28,6 +28,13 @@ from bc3e.rivals import BGCM, C3E, MajorityVote, SoftVote
 TRIALS = 20
 PAPER_ITERATIONS = 10
 CLASSIFIERS = ("decision tree", "linear discriminant", "logistic regression")
+TRUSTING: dict[str, Any] = {
+    "init": "diffusion",
+    "delta2": 0.1,
+    "profile_prior": None,
+    "evidence_weight": 1.0,
+    "max_iter": 30,
+}
 HARD = ("hard votes", "published, hard votes")  # ways that are given labels, not probabilities
 KINDS = ("kmeans", "spherical", "subspace", "projection", "mixture", "agglomerative")
 
@@ -101,6 +108,8 @@ TRIED = {
     "three labels": "clusterings count as three labels",
     "ten labels": "clusterings count as ten labels, each as one",
     "diffusion": "three labels, started from diffused votes",
+    "trusting": "each clustering one label, delta2 0.1, plain profiles, 30 iterations, diffused start",
+    "trusting, fine": "the same with 4 to 12 clusters per class",
     "published": "as published",
     "published, hard votes": "as published, hard votes",
     "published, started": "as published, started from the votes",
@@ -125,16 +134,7 @@ def one_trial(name: str, trial: int, seed: int, data: str | None) -> Result:
     classes, codes = np.unique(y, return_inverse=True)
     train, target = _split(codes, setting.target, rng)
     votes = _votes(X[train], codes[train], X[target], _seed(rng))
-    clusters = {
-        how: ClusterEnsemble(kinds, n_clusterings=count, n_classes=len(classes), random_state=_seed(rng))
-        .fit(X[target])
-        .labels_
-        for how, kinds, count in (
-            ("kmeans", "kmeans", 10),
-            ("thirty", "kmeans", 30),
-            ("kinds", list(KINDS), 12),
-        )
-    }
+    clusters = _clusters(X[target], len(classes), rng)
     truth = codes[target]
     models = list(_fits(votes, clusters, len(classes), _seed(rng)))
     accuracy = {name: 100.0 * float(np.mean(np.asarray(m.labels_) == truth)) for name, m in models}
@@ -174,6 +174,21 @@ def _votes(train: FloatArray, labels: IntArray, target: FloatArray, seed: int) -
         return [model.fit(seen, labels).predict_proba(asked) for model in models]
 
 
+def _clusters(target: FloatArray, k: int, rng: np.random.Generator) -> dict[str, IntArray]:
+    """The ensemble of the table, and those that were tried besides."""
+    fine = np.geomspace(4 * k, 12 * k, 10).round().astype(int).tolist()
+    plans: dict[str, dict[str, Any]] = {
+        "kmeans": {},
+        "thirty": {"n_clusterings": 30},
+        "kinds": {"clusterers": list(KINDS), "n_clusterings": 12},
+        "fine": {"n_clusters": fine},
+    }
+    return {
+        name: ClusterEnsemble(n_classes=k, random_state=_seed(rng), **plan).fit(target).labels_
+        for name, plan in plans.items()
+    }
+
+
 def _fits(
     votes: list[FloatArray], clusters: dict[str, Any], k: int, seed: int
 ) -> Iterator[tuple[str, Any]]:
@@ -204,6 +219,8 @@ def _fits(
         ("three labels", default(**three), votes, usual),
         ("ten labels", default(evidence_weight=1.0), votes, usual),
         ("diffusion", default(init="diffusion", **three), votes, usual),
+        ("trusting", default(**TRUSTING), votes, usual),
+        ("trusting, fine", default(**TRUSTING), votes, clusters["fine"]),
         ("published, hard votes", published(), hard, usual),
         ("published, started", published(init="votes"), votes, usual),
     ):
