@@ -14,10 +14,11 @@ from bc3e.experiments.scores import Exposure, Row
 COLOURS = {"plain": "#D55E00", "masked": "#0072B2"}
 METHODS = {
     "BGCM": "#999999",
+    "LWE": "#009E73",
     "C3E": "#E69F00",
     "published": "#CC79A7",
+    "default": "#0072B2",
     "BC3E": "#0072B2",
-    "LWE": "#009E73",
 }
 STYLE: Any = {"svg.hashsalt": "bc3e", "svg.fonttype": "none", "font.size": 9}
 
@@ -59,8 +60,7 @@ def gains(
             reach = np.array([[d.mean - d.low, d.high - d.mean] for d in found]).T
             reach = np.where(np.isfinite(reach), reach, 0.0)
             shift = places + 0.6 * ((at + 0.5) / len(methods) - 0.5)
-            colour = METHODS[name.split(",")[0].removesuffix(" default")]
-            marker = {"fmt": "o", "ms": 4, "lw": 1.2, "color": colour, "label": name}
+            marker = {"fmt": "o", "ms": 4, "lw": 1.2, "color": METHODS[method], "label": name}
             axis.errorbar(middle, shift, xerr=reach, **marker)
         told = [(paper[row.key], at) for at, row in enumerate(rows) if row.key in paper]
         if told:
@@ -75,7 +75,7 @@ def gains(
         shown = [tick for tick in ticks if low <= tick <= high]
         axis.set_xticks(shown, [f"{tick:+d}" if tick else "0" for tick in shown])
         axis.minorticks_off()
-        axis.set_xlabel("gain in points of accuracy, 95% interval")
+        axis.set_xlabel("gain in points of accuracy with its 95% interval; logarithmic beyond 5")
         axis.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside lower center", ncols=5, frameon=False)
 
@@ -105,7 +105,7 @@ def privacy(rows: Sequence[Exposure], titles: Mapping[str, str]) -> bytes:
         for axis in axes[1]:
             axis.set_xlabel("sites")
         names = axes[0, 0].get_legend_handles_labels()
-        figure.legend(*names, loc="outside lower center", ncols=5, frameon=False)
+        figure.legend(*names, loc="outside lower center", ncols=3, frameon=False)
 
     return _svg(draw)
 

@@ -28,7 +28,7 @@ def told(parts: list[Part], images: dict[str, bytes]) -> dict[str, Any]:
     gain = {row.key: row.difference("default", "Ensemble") for row in rows}
     images["table2"] = figures.gains(
         rows,
-        {"BGCM": "BGCM", "C3E": "C3E", "published": "published", "default": "BC3E default"},
+        {"BGCM": "BGCM", "C3E": "C3E", "published": "BC3E as published", "default": "BC3E default"},
         "Ensemble",
         paper,
     )
