@@ -136,7 +136,7 @@ def _supported(part: Part, rows: Sequence[Row]) -> str:
         groups = [
             [g for g, e in zip(gain, evidence, strict=True) if keep(e)] for keep in EVIDENCE.values()
         ]
-        cells = [f"{len(g)} trials, {points(sum(g) / len(g))}" if g else "never" for g in groups]
+        cells = [f"{len(g)}: {points(sum(g) / len(g))}" if g else "never" for g in groups]
         lines.append((row.title, *cells))
     return table(("data", *EVIDENCE), lines)
 
