@@ -151,7 +151,7 @@ def exposure(success: float, accuracy: float) -> Part:
         for s in settings
     ]
     results = [
-        {"accuracy": 90.0, "attacks": {}},
+        {"accuracy": 90.0, "attacks": {}, "weighed": 91.0},
         *({"accuracy": accuracy, "attacks": {"votes": attack}},) * 2,
     ]
     return Part(units, results)

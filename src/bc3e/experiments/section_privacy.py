@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bc3e.experiments import figures, privacy
-from bc3e.experiments.markdown import TITLES, table
+from bc3e.experiments.markdown import TITLES, listed, table
 from bc3e.experiments.reproduce import Part
 from bc3e.experiments.scores import Exposure, exposures
 
@@ -26,6 +26,7 @@ def told(parts: list[Part], images: dict[str, bytes]) -> dict[str, Any]:
         "columns": privacy.COLUMNS,
         "table": _exposure_table(rows),
         "moved": moved,
+        "weighed": _weighed(parts[0], central),
         "same": moved < 0.005,
         "beyond": beyond,
         "nothing_beyond": beyond < 1e-9,
@@ -78,3 +79,16 @@ def _more_hidden(rows: Sequence[Exposure]) -> dict[str, str]:
             ]
             found[f"{attack}_{messages}"] = f"{100 * sum(kept) / len(kept):.0f}%" if kept else "-"
     return found
+
+
+def _weighed(part: Part, central: Mapping[str, float]) -> str:
+    """Accuracy in one place with classifiers weighed by their agreement, beside that without."""
+    told = []
+    for family, accuracy in central.items():
+        found = [
+            result["weighed"]
+            for unit, result in zip(part.units, part.results, strict=True)
+            if unit.arguments["name"] == family and unit.arguments["split"] == "central"
+        ]
+        told.append(f"{TITLES[family]} {sum(found) / len(found):.2f} instead of {accuracy:.2f}")
+    return listed(told)
