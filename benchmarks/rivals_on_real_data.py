@@ -12,12 +12,9 @@ labels are used for scoring and for the two references that say so.
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -29,13 +26,11 @@ from sklearn.preprocessing import Normalizer
 from sklearn.tree import DecisionTreeClassifier
 
 import bc3e
+from bc3e.experiments.data import read
+from benchmarks.accuracy.tables import data_folder
 
 N_CLUSTERINGS, N_COMPONENTS = 10, 50
 SEED = 0
-
-
-def data_directory() -> Path:
-    return Path(os.environ.get("BC3E_DATA", "../shared/data"))
 
 
 def clusterings(features: Any, n_classes: int) -> list[Any]:
@@ -51,7 +46,7 @@ def clusterings(features: Any, n_classes: int) -> list[Any]:
 
 def myntra() -> dict[str, Any]:
     """A k-NN of the titles up to 2011 meets those of 2012; classes with 20 titles by then."""
-    data = pd.read_parquet(data_directory() / "myntra_product_titles.parquet")
+    data = read("myntra", data_folder()).to_pandas()
     source, target = data[data["year"] <= 2011], data[data["year"] == 2012]
     counts = source["label"].value_counts()
     frequent = counts[counts >= 20].index
@@ -73,7 +68,7 @@ def myntra() -> dict[str, Any]:
 
 def digits() -> dict[str, Any]:
     """A tree, a linear discriminant and a logistic regression of MNIST digits meet USPS digits."""
-    data = pd.read_parquet(data_directory() / "mnist_usps_16x16.parquet")
+    data = read("mnist_usps", data_folder()).to_pandas()
     pixels = [name for name in data.columns if name.startswith("p")]
     source, target = data[data["domain"] == "mnist"], data[data["domain"] == "usps"]
     models = [

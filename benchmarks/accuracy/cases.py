@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.accuracy.domains import Domains, IntArray
+from bc3e.experiments.domains import Domains, IntArray
 from benchmarks.accuracy.ensembles import ensemble
 from benchmarks.accuracy.registry import all_specs
 from benchmarks.accuracy.reserve import reserve_specs

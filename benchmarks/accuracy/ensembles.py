@@ -30,7 +30,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler, normalize
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.accuracy.domains import Features, FloatArray, IntArray
+from bc3e.experiments.domains import Features, FloatArray, IntArray
 
 MOST_VOCABULARY = 8000
 TEXT_DIMENSIONS = 50

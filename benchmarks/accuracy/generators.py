@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn import datasets
 
-from benchmarks.accuracy.domains import Domains, FloatArray, split_labelled
+from bc3e.experiments.domains import Domains, FloatArray, split_labelled
 
 
 def _seed(rng: np.random.Generator) -> int:

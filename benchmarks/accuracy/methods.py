@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from bc3e.experiments.domains import FloatArray
 from benchmarks.accuracy.cases import Case
-from benchmarks.accuracy.domains import FloatArray
 from benchmarks.accuracy.metrics import soft_vote
 
 SOFT_VOTE = "soft vote"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bc3e.experiments.domains import FloatArray, IntArray
 from benchmarks.accuracy.cases import Case
-from benchmarks.accuracy.domains import FloatArray, IntArray
 
 CLIP = 1e-6
 """Log-loss never counts a probability as smaller: one certain error would drown all else."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bc3e.experiments.domains import Domains
 from benchmarks.accuracy import generators, stored, tables, texts
-from benchmarks.accuracy.domains import Domains
 from benchmarks.accuracy.ensembles import NO_SIGNAL, Recipe
 
 FAMILIES = {

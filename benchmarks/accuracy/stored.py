@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.domains import (
+from bc3e.experiments.domains import (
     Domains,
     IntArray,
     known_classes,

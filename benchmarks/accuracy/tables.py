@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy import ndimage
-from sklearn import datasets
 
-from benchmarks.accuracy.domains import (
+from bc3e.experiments.data import load, read
+from bc3e.experiments.domains import (
     Domains,
     FloatArray,
     known_classes,
@@ -27,28 +27,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def data_folder() -> Path:
     """Where the data files are: BC3E_DATA, or the folder shared beside the repository."""
     return Path(os.environ.get("BC3E_DATA", REPOSITORY.parent / "shared" / "data"))
-
-
-@cache
-def _labelled_file(name: str) -> tuple[FloatArray, Any]:
-    import pandas as pd
-
-    frame = pd.read_csv(data_folder() / name)
-    return frame.drop(columns="label").to_numpy(dtype=np.float64), frame["label"].to_numpy()
-
-
-def _uci(name: str) -> tuple[FloatArray, Any]:
-    """Features and labels of a small set by name."""
-    files = {"pima": "pima.csv.gz", "heart": "heart_statlog.csv.gz", "german": "german_numer.csv.gz"}
-    if name in files:
-        return _labelled_file(files[name])
-    if name == "wine":  # the file of the data folder is the same table
-        return datasets.load_wine(return_X_y=True)  # type: ignore[no-any-return]
-    if name == "breast_cancer":
-        return datasets.load_breast_cancer(return_X_y=True)  # type: ignore[no-any-return]
-    if name == "iris":
-        return datasets.load_iris(return_X_y=True)  # type: ignore[no-any-return]
-    raise KeyError(name)
 
 
 def uci(
@@ -70,7 +48,7 @@ def uci(
         A feature: the training data lie below its median, the target above, as
         when a model of one population is used on another.
     """
-    X, y = _uci(name)
+    X, y = load(name, data_folder())
     if below is None:
         return split_labelled(X, y, rng, count=round(fraction * len(y)), size=size, reverse=reverse)
     low = X[:, below] <= np.median(X[:, below])
@@ -82,9 +60,7 @@ def uci(
 
 @cache
 def _gas() -> tuple[FloatArray, Any, Any]:
-    import pandas as pd
-
-    frame = pd.read_parquet(data_folder() / "gas_drift_raw_8batches.parquet")
+    frame = read("gas", data_folder()).to_pandas()
     features = frame.filter(regex=r"^f\d+$").to_numpy(dtype=np.float64)
     return features, frame["label"].to_numpy(), frame["batch"].to_numpy()
 
@@ -101,9 +77,7 @@ def gas(
 
 @cache
 def _mnist_usps() -> tuple[FloatArray, Any, Any]:
-    import pandas as pd
-
-    frame = pd.read_parquet(data_folder() / "mnist_usps_16x16.parquet")
+    frame = read("mnist_usps", data_folder()).to_pandas()
     pixels = frame.filter(regex=r"^p\d+$").to_numpy(dtype=np.float64)
     return pixels, frame["label"].to_numpy(), frame["domain"].to_numpy()
 
@@ -141,7 +115,7 @@ def digits(
 
     Noise is in the 16 steps of grey.
     """
-    X, y = datasets.load_digits(return_X_y=True)
+    X, y = load("digits")
     domains = split_labelled(X, y, rng, count=count, size=size)
     images = domains.target.reshape(-1, 8, 8)
     if angle:

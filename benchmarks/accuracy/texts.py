@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.domains import Domains, known_classes, labelled_rows, pick
+from bc3e.experiments.data import read
+from bc3e.experiments.domains import Domains, known_classes, labelled_rows, pick
 from benchmarks.accuracy.tables import data_folder
+
+
+def _frame(name: str, columns: list[str]) -> Any:
+    return read(name, data_folder()).select(columns).to_pandas()
 
 
 def _domains(early: Any, late: Any, rng: np.random.Generator, count: int, size: int | None) -> Domains:
@@ -33,11 +38,7 @@ def _most_frequent(frame: Any, classes: int) -> Any:
 
 @cache
 def _arxiv() -> Any:
-    import pandas as pd
-
-    frame = pd.read_parquet(
-        data_folder() / "arxiv_cs_titles.parquet", columns=["date", "title", "label"]
-    )
+    frame = _frame("arxiv", ["date", "title", "label"])
     frame["year"] = frame["date"].astype(str).str[:4].astype(int)
     return frame.rename(columns={"title": "text"})
 
@@ -66,10 +67,8 @@ def arxiv(
 
 @cache
 def _myntra() -> Any:
-    import pandas as pd
-
     columns = ["title", "label", "subCategory", "masterCategory", "year"]
-    frame = pd.read_parquet(data_folder() / "myntra_product_titles.parquet", columns=columns)
+    frame = _frame("myntra", columns)
     return frame.dropna(subset=["year", "title"]).rename(columns={"title": "text"})
 
 
@@ -102,10 +101,8 @@ def myntra(
 
 @cache
 def _pricerunner() -> Any:
-    import pandas as pd
-
     columns = ["title", "label", "merchant_id", "cluster_id"]
-    frame = pd.read_parquet(data_folder() / "pricerunner_titles.parquet", columns=columns)
+    frame = _frame("pricerunner", columns)
     return frame.rename(columns={"title": "text"})
 
 
@@ -138,10 +135,8 @@ def pricerunner(
 
 @cache
 def _newsgroups() -> Any:
-    import pandas as pd
-
     columns = ["split", "subject", "text", "label"]
-    frame = pd.read_parquet(data_folder() / "twenty_newsgroups_bydate.parquet", columns=columns)
+    frame = _frame("newsgroups", columns)
     # a few posts hold uuencoded files; the first pages of a post say what it is about
     text = frame["subject"].fillna("") + "\n" + frame["text"].fillna("").str[:4000]
     return frame.assign(text=text)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from bc3e.model.evidence import FloatArray
 
@@ -25,6 +26,23 @@ def wilson(right: float, total: float) -> tuple[float, float]:
     middle = (share + z2 / 2) / (1 + z2)
     half = Z * math.sqrt(share * (1 - share) / total + z2 / (4 * total)) / (1 + z2)
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def student_interval(values: FloatArray) -> tuple[float, float]:
+    """Student's 95% interval of a mean; of paired differences, one per trial.
+
+    Of fewer than two values nothing can be said: (-inf, inf).
+
+    >>> low, high = student_interval(np.array([1.0, 2.0, 3.0]))
+    >>> round(low, 3), round(high, 3)
+    (-0.484, 4.484)
+    """
+    count = len(values)
+    if count < 2:
+        return -math.inf, math.inf
+    middle, error = float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(count)
+    half = float(stdtrit(count - 1, 0.975)) * error
+    return middle - half, middle + half
 
 
 def paired_interval(

@@ -172,4 +172,16 @@ DUCKDB_CASES = [
     Case("no temporary directory", (*DUCKDB, "--temp-directory", "no/where"), ("--temp-directory: no/where: No such file or directory", "write to"), labels(LABELS)),
 ]  # fmt: skip
 
-CASES = FILE_CASES + COLUMN_CASES + USAGE_CASES + OUTPUT_CASES + ADAPT_CASES + DUCKDB_CASES
+REPRODUCE_CASES = [
+    Case("reproduce nothing", ("reproduce",), ("Missing argument 'PART'", "See 'bc3e reproduce --help'")),
+    Case("reproduce an unknown table", ("reproduce", "table9", "--out", "."), ("PART 'table9': no such experiment", "Use table2, table3, privacy or all")),
+    Case("reproduce without a data folder", ("reproduce", "table2", "--data", "gone", "--out", "."), ("--data gone: no such folder", "Name the folder")),
+    Case("reproduce into no folder", ("reproduce", "all", "--quick", "--out", "gone"), ("--out gone: no such folder", "Create it")),
+    Case("reproduce with no process", ("reproduce", "all", "--quick", "--out", ".", "--jobs", "0"), ("--jobs: 0", "from 1, or -1")),
+    Case("reproduce with a seed below zero", ("reproduce", "all", "--quick", "--out", ".", "--seed", "-1"), ("--seed: -1 is out of range", "from 0")),
+    Case("reproduce over a page of somebody else", ("reproduce", "all", "--quick", "--out", "."), ("--out results-quick.md: the file exists", "--force"), {"results-quick.md": "# Mine"}),
+]  # fmt: skip
+
+CASES = [
+    *FILE_CASES, *COLUMN_CASES, *USAGE_CASES, *OUTPUT_CASES, *ADAPT_CASES, *DUCKDB_CASES, *REPRODUCE_CASES
+]  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bc3e.cli import adapt, compare, demo, drift, refine, validate
+from bc3e.cli import adapt, compare, demo, drift, refine, reproduce, validate
 from bc3e.cli.command import StopError, add_command
 from bc3e.cli.errors import CommandError, explain, one_line
 from bc3e.cli.federate import federate_app
@@ -61,6 +61,7 @@ for _name, _module in {
     "drift": drift,
     "validate": validate,
     "demo": demo,
+    "reproduce": reproduce,
 }.items():
     add_command(app, _name, _module.run, _module.GROUPS, _module.EXAMPLES)
 app.add_typer(federate_app)
