@@ -70,6 +70,11 @@ class Site:
         return f"Site({self.name!r}, {len(self.object_ids)} objects)"
 
     @cached_property
+    def _told(self) -> dict[tuple[bytes, str], Holding]:
+        """The last answer of :meth:`holding`."""
+        return {}
+
+    @cached_property
     def _parts(self) -> tuple[Any, Any, list[Any]]:
         """Votes and clusters without the id column, and the ids."""
         if isinstance(self.ids, str):
@@ -116,9 +121,12 @@ class Site:
         return columns
 
     def holding(self, key: bytes, context: str) -> Holding:
-        """What the planner is told of this site."""
+        """What the planner is told of this site; the answer for one run is kept."""
         from bc3e.federation.keys import hash_ids
 
+        known = self._told.get((key, context))
+        if known is not None:
+            return known
         ids = self.object_ids
         if len(set(ids)) < len(ids):
             seen: set[Any] = set()
@@ -126,7 +134,9 @@ class Site:
             raise self._error(
                 "ids", "an object is listed twice", "Give every object one row.", f"row {row}"
             )
-        return Holding(hash_ids(ids, key, context), *self.column_names)
+        self._told.clear()
+        self._told[key, context] = Holding(hash_ids(ids, key, context), *self.column_names)
+        return self._told[key, context]
 
     def present(self, kind: str, column: str) -> NDArray[np.bool_]:
         """Which objects have a label in a column, as far as that can be told without a class list."""
