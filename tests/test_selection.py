@@ -177,7 +177,7 @@ def test_support_does_not_hang_on_one_witness() -> None:
     assert support(sides(lone, (0, 3, 20, 20), (0, 0, 0, 0))) < 0
     assert support(sides(lone, (1, 1, 20, 20))) < 0
     assert support(sides(lone, (2, 1, 20, 20))) > 0
-    assert support(sides(lone, (0, 0, 20, 20))) > 0  # who says nothing does not object
+    assert support(sides(lone, (0, 0, 20, 20))) < 0  # who says nothing is no second witness
 
 
 def test_a_label_is_kept_unless_as_many_classifiers_choose_the_other() -> None:

@@ -8,7 +8,7 @@ classifier is hidden, the others are refined with the clusterings at some larger
 weight, and each label that this changes is put to the hidden classifier: does it
 side with the new label or with the old one? A weight is allowed if the new
 labels win this vote clearly, also among those that overturn a majority of the
-other classifiers, and there whoever is left out of the count. Of several the one
+other classifiers, and there whoever is left out of the count: one witness is none. Of several the one
 with the largest margin is used. Classifiers that share errors side with the old
 label too often, so the rule errs on the side of leaving the votes alone.
 """
@@ -92,7 +92,9 @@ def support(sides: FloatArray) -> float:
     and what helps them may not help all. Where the others contradict each other
     it takes little to be right, so the lead must also hold among the changes
     that overturn a majority of them, and there it must not hang on one witness:
-    without any one of them the others still lead, or say nothing.
+    without any one of them the others still lead. One witness is none: of three
+    classifiers two may say the same and be wrong together, and then the third one's word on the few
+    labels that leave the two undecided says nothing about the many it is outvoted on.
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ def support(sides: FloatArray) -> float:
 
     together, overturning = sides.sum(axis=(0, 2)), sides[:, :, 0].sum(axis=0)
     rest = overturning - sides[:, :, 0]  # without each of the witnesses
-    if ((rest[:, 0] <= rest[:, 1]) & rest.any(axis=1)).any():
+    if (rest[:, 0] <= rest[:, 1]).any():
         return -np.inf
     return min(lead(*together), lead(*overturning))
 
