@@ -62,6 +62,10 @@ bench: $(READY) ## speed and memory, as ratios of things run side by side
 	$(PY) benchmarks/adapt_speed.py
 	$(PY) -m benchmarks.federation
 	$(PY) -m benchmarks.federation_engine
+	$(PY) -m benchmarks.kernel
+	$(PY) -m benchmarks.peers
+	$(PY) -m benchmarks.growth
+	$(PY) -m benchmarks.soft_labels
 
 bench-accuracy: $(READY) ## accuracy of every method on the development and check cases
 	$(PY) -m benchmarks.accuracy.run

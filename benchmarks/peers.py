@@ -83,7 +83,7 @@ def group_by(votes: np.ndarray, clusters: np.ndarray) -> Callable[[], object]:
     database.register("given", pa.table(named))
     database.execute("create table labels as select * from given")
     query = f"select {', '.join(named)}, count(*) as n from labels group by all"
-    return lambda: database.execute(query).to_arrow_table()
+    return lambda: database.sql(query).to_arrow_table()
 
 
 def main() -> None:

@@ -162,19 +162,6 @@ def shares_in_logs(
 
 
 @kernel
-def shares_of(
-    k: int, h: int, lane: int, likelihood: FloatArray, work: FloatArray, inverse: FloatArray,
-    phi: FloatArray,
-) -> None:  # fmt: skip
-    """Fill phi_h of one lane, as the last :func:`exchange` found it."""
-    if inverse[h * L + lane] == 0.0:
-        shares_in_logs(k, h, lane, likelihood, work, phi)
-        return
-    for i in range(k):
-        phi[i] = work[i * CLASS + X + lane] * likelihood[(h * k + i) * L + lane] * inverse[h * L + lane]
-
-
-@kernel
 def add_counts(
     w: float,
     n: int,
@@ -195,7 +182,11 @@ def add_counts(
     for h in range(hard):
         at = labels[n, h]
         if at >= 0:
-            shares_of(k, h, lane, likelihood, work, inverse, phi)
+            scale = inverse[h * L + lane]
+            for i in range(k):
+                phi[i] = work[i * CLASS + X + lane] * likelihood[(h * k + i) * L + lane] * scale
+            if scale == 0.0:
+                shares_in_logs(k, h, lane, likelihood, work, phi)
             for i in range(k):
                 counts[at, i] += w * phi[i]
 
