@@ -159,7 +159,7 @@ def compare(home: Path, rows: int, patterns: int, memory_limit: str, repeats: in
             f"{middle['bytes'] / 1e9:9.2f}{ratios[0]:12.2f} times{ratios[1]:9.2f}"
         )
     parts = rounds[-1]["refine"]["parts"]
-    print("parts of refine: " + ", ".join(f"{name} {took:.1f} s" for name, took in dict(parts).items()))  # type: ignore[call-overload]
+    print("parts of refine: " + ", ".join(f"{name} {took:.1f} s" for name, took in parts.items()))
     table.unlink()
 
 

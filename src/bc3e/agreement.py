@@ -135,7 +135,7 @@ def choices_in_company(table: LabelTable, weights: FloatArray | None) -> FloatAr
     together = np.zeros((r1, k, k))
     for first in range(0, table.n_objects, BLOCK):  # a block at a time: no copy of the whole table
         rows = slice(first, min(first + BLOCK, table.n_objects))
-        here = table.cut(rows)
+        here = table.take(rows)
         chosen = winners(here)
         for hidden in range(r1):
             others = here.without_vote(hidden).votes_per_class()

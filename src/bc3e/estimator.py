@@ -290,7 +290,7 @@ class BC3E(Reported, ConsensusEstimator):
         """Which rows keep the label of their votes against the refined labels."""
         if not self._guarded:
             return np.zeros(len(refined), dtype=np.bool_)
-        return kept_labels(times_chosen(table.cut(rows)), table.votes_per_class(rows), refined)
+        return kept_labels(times_chosen(table.take(rows)), table.votes_per_class(rows), refined)
 
     def _consensus(self, table: LabelTable, weights: FloatArray | None, counts: Any = None) -> Answer:
         copies = check_counts(counts, table.n_objects)

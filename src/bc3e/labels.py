@@ -136,7 +136,7 @@ class LabelTable:
     ) -> FloatArray:
         """Summed votes of some rows (all by default), each classifier's by its weight, (rows, k)."""
         shares = np.ones(len(self.votes)) if weights is None else weights
-        count = len(range(self.n_objects)[rows]) if isinstance(rows, slice) else len(rows)
+        count = self._count(rows)
         total = np.zeros((count, len(self.classes)))
         everyone = np.arange(count)
         for column, weight in zip(self.votes, shares.tolist(), strict=True):
@@ -241,25 +241,18 @@ class LabelTable:
         """The table as if one classifier had not been asked."""
         return replace(self, votes=self.votes[:column] + self.votes[column + 1 :])
 
-    def take(self, rows: NDArray[np.intp]) -> LabelTable:
-        """The table of some of the objects."""
+    def take(self, rows: NDArray[np.intp] | slice) -> LabelTable:
+        """The table of some of the objects; of consecutive ones, a slice, it is a view."""
         return replace(
             self,
             votes=tuple(_take(column, rows) for column in self.votes),
             clusters=tuple(_take(column, rows) for column in self.clusters),
-            n_objects=len(rows),
+            n_objects=self._count(rows),
             frame=None,
         )
 
-    def cut(self, rows: slice) -> LabelTable:
-        """The table of consecutive objects, as a view."""
-        return replace(
-            self,
-            votes=tuple(_take(column, rows) for column in self.votes),
-            clusters=tuple(_take(column, rows) for column in self.clusters),
-            n_objects=len(range(self.n_objects)[rows]),
-            frame=None,
-        )
+    def _count(self, rows: NDArray[np.intp] | slice) -> int:
+        return len(range(self.n_objects)[rows]) if isinstance(rows, slice) else len(rows)
 
     def answer_labels(self, winners: NDArray[np.intp]) -> Any:
         """Class labels for class numbers, in the user's data frame library."""

@@ -67,7 +67,7 @@ class Unit:
 
     def compute(self) -> Result:
         """The result, on one thread: sums in another order could move an object to another cluster."""
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn needs it
+        from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):
             made = self.make(data=self.data, **self.arguments)
