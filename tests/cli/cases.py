@@ -83,11 +83,11 @@ FILE_CASES = [
 ]  # fmt: skip
 
 COLUMN_CASES = [
-    Case("wrong glob", ("refine", "labels.csv", "--votes", "clg_*", "--clusters", "clu_*"), ("--votes 'clg_*': no column of labels.csv matches", "The columns of labels.csv are 'id', 'clf_a'"), labels(LABELS)),
-    Case("misspelt column", ("refine", "labels.csv", "--votes", "clf_a,clf_bb", "--clusters", "clu_*"), ("--votes 'clf_bb': no column of labels.csv matches", "Did you mean 'clf_b'?"), labels(LABELS)),
-    Case("no such id", ("refine", "labels.csv", *VOTES, "--id", "ID"), ("--id 'ID': no column of labels.csv matches", "The columns of"), labels(LABELS)),
-    Case("empty selection", ("refine", "labels.csv", "--votes", ",", "--clusters", "clu_*"), ("--votes: no column is named", "Name some"), labels(LABELS)),
-    Case("a column for both", ("refine", "labels.csv", "--votes", "c*", "--clusters", "clu_*"), ("--clusters: column 'clu_1' is also in --votes", "patterns that do not meet"), labels(LABELS)),
+    Case("wrong glob", ("refine", "labels.csv", "--votes", "clg_*", "--clusters", "clu_*"), ("--votes: no column of labels.csv matches 'clg_*'", "The columns are 'id', 'clf_a'"), labels(LABELS)),
+    Case("misspelt column", ("refine", "labels.csv", "--votes", "clf_a,clf_bb", "--clusters", "clu_*"), ("--votes: no column of labels.csv matches 'clf_bb'", "Did you mean 'clf_b'?"), labels(LABELS)),
+    Case("no such id", ("refine", "labels.csv", *VOTES, "--id", "ID"), ("--id: no column of labels.csv matches 'ID'", "The columns are"), labels(LABELS)),
+    Case("empty selection", ("refine", "labels.csv", "--votes", ",", "--clusters", "clu_*"), ("--votes: no column is named", "Name some. The columns are 'id'"), labels(LABELS)),
+    Case("a column for both", ("refine", "labels.csv", "--votes", "c*", "--clusters", "clu_*"), ("--clusters: column 'clu_1' is also in --votes", "globs that do not meet"), labels(LABELS)),
     Case("truth among the votes", ("refine", "labels.csv", "--votes", "clf_a,clf_b", "--clusters", "clu_*", "--truth", "clf_a"), ("--truth: column 'clf_a' is also in --votes", "A vote is not the truth"), labels(LABELS)),
     Case("text where numbers are needed", ("refine", "labels.csv", *SOFT, "-o", "out.csv"), ("labels.csv, column 's:cat', row 3: 'often' is not a number", "leave the cell empty"), labels(edited("0.2,0.8", "often,0.8"))),
     Case("decimal comma", ("refine", "labels.csv", *SOFT, "-o", "out.csv"), ("labels.csv, column 's:cat', row 1: '0,9' is not a number (6 such cells)", "Add --decimal ','"), labels(LABELS.replace(",", ";").replace("0.", "0,"))),
@@ -140,7 +140,7 @@ OUTPUT_CASES = [
 ]  # fmt: skip
 
 ADAPT_CASES = [
-    Case("no such label", (*ADAPT[:6], "class", "-o", "out.csv"), ("--label 'class': no column of train.csv matches", "The columns of train.csv"), {"train.csv": GRID, "target.csv": GRID}),
+    Case("no such label", (*ADAPT[:6], "class", "-o", "out.csv"), ("--label: no column of train.csv matches 'class'", "The columns are 'x', 'z', 'y'"), {"train.csv": GRID, "target.csv": GRID}),
     Case("target lacks a feature", ADAPT, ("target.csv: no column 'z', which train.csv has", "--drop"), {"train.csv": GRID, "target.csv": GRID.replace("x,z,y", "x,q,y")}),
     Case("text in a column of numbers", ADAPT, ("target.csv, column 'x', row 1: 'many' is not a number", "Correct it"), {"train.csv": GRID, "target.csv": GRID.replace("0,0.5", "many,0.5", 1)}),
     Case("label that is a measurement", (*ADAPT[:6], "z", "-o", "out.csv"), ("train.csv, column 'z', row 1: 0.5 is not a whole number, so no label", "a column of classes"), {"train.csv": GRID, "target.csv": GRID}),
@@ -165,7 +165,7 @@ DUCKDB_CASES = [
     Case("probabilities for DuckDB", ("refine", "labels.csv", *SOFT, "-o", "out.csv", "--engine", "duckdb"), ("--votes: the columns s:* are probabilities, not labels", "--engine memory"), labels(LABELS)),
     Case("ragged rows for DuckDB", DUCKDB, ("TABLE: it cannot be read: line 4: it does not have the 9 cells of the header", "Check the file"), labels(edited("o3,dog,dog,0.2,0.8,1,6,dog,2", "o3,dog"))),
     Case("no such table for DuckDB", ("refine", "nowhere.parquet", *VOTES, "-o", "out.csv", "--engine", "duckdb"), ("TABLE: there is no file nowhere.parquet", "Check the name")),
-    Case("no such column for DuckDB", (*DUCKDB[:3], "clf_z", *DUCKDB[4:]), ("--votes 'clf_z': no column of labels.csv matches", "Did you mean 'clf_b'?"), labels(LABELS)),
+    Case("no such column for DuckDB", (*DUCKDB[:3], "clf_z", *DUCKDB[4:]), ("--votes: no column of labels.csv matches 'clf_z'", "Did you mean 'clf_b'?"), labels(LABELS)),
     Case("fraction for DuckDB", ("refine", "labels.csv", "--votes", "clf_a", "--clusters", "w", "-o", "out.csv", "--engine", "duckdb"), ("--clusters, column 'w': 0.5 is not a whole number, so not a label", "--engine memory"), labels(LABELS.replace(",1\n", ",0.5\n"))),
     Case("unlisted class for DuckDB", (*DUCKDB, "--classes", "cat"), ("--votes, column 'clf_a': 'dog' is not one of the 1 classes", "Add it to --classes"), labels(LABELS)),
     Case("Arrow for DuckDB", (*DUCKDB[:-4], "-o", "out.arrow", "--engine", "duckdb"), ("--output-format: the duckdb engine has no arrow", "parquet, csv, tsv"), labels(LABELS)),

@@ -87,7 +87,7 @@ def test_validate_tells_every_problem_at_once(call: Any, tmp_path: Path) -> None
     assert done.code == 2
     lines = done.out.splitlines()
     parts = (
-        "--truth 't': no column",
+        "--truth: no column of labels.csv matches 't'",
         "row 3: 2 cells, but the header has 7",
         "column 'p:x', row 4: 'much' is not a number",
         "group q:*: no column for the class 'y'",

@@ -41,6 +41,12 @@ CASES: dict[str, tuple[pa.Table, dict[str, Any], tuple[str, ...]]] = {
     "missing id": (LABELS, {"id": "name"}, ("id: no column", "'name'")),
     "nothing to keep": (LABELS, {"keep": "x*"}, ("keep: no column", "'x*'")),
     "both uses": (LABELS, {"clusters": ["c0", "v1"]}, ("clusters: column 'v1' is also in votes", "globs")),
+    "an id by a glob": (LABELS, {"id": "i*"}, ("id: no column", "'i*'", "The columns are 'id'")),
+    "a number for a name": (LABELS, {"votes": ["v0", 1]}, ("votes: 1 is not text", "names or globs")),
+    "probabilities": (
+        LABELS.rename_columns(["p:a", "p:b", *LABELS.column_names[2:]]), {"votes": "p:*", "clusters": "c*", "id": None},
+        ("votes: the columns p:* are probabilities, not labels", "in memory"),
+    ),
     "no labels": (LABELS, {"votes": [], "clusters": []}, ("votes: neither votes nor clusters", "Name")),
     "no rows": (LABELS.slice(0, 0), {}, ("table: Arrow table has no rows", "at least one object")),
     "an id for a clustering": (

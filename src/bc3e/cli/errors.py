@@ -38,7 +38,9 @@ OPTIONS = {
     "n_bootstrap": "--bootstrap",
     "n_clusterings": "--clusterings",
 }
-REMEDY_WORDS = (
+# What the library says of arguments in its messages, and what it is called here.
+WORDS = (
+    ("is also in votes. ", "is also in --votes. "),
     ("Pass classes= with every class, -1 included, if -1 is a class.", "List all with --classes."),
     ("Pass classes= or n_classes=.", "Name the classes with --classes."),
     ("Pass votes, or n_classes= for a plain cluster ensemble.", "Choose columns with --votes."),
@@ -89,10 +91,10 @@ def explain(error: Exception) -> str:
     if isinstance(error, InputError):
         place = re.sub(r"\brow (\d+)", lambda row: f"row {int(row[1]) + 1}", error.place)
         where = ", ".join(part for part in (option_name(error.argument), place) if part)
-        remedy = error.remedy
-        for ours, theirs in REMEDY_WORDS:
-            remedy = remedy.replace(ours, theirs)
-        return one_line(f"{where}: {error.found}. {remedy}")
+        said = f"{error.found}. {error.remedy}"
+        for ours, theirs in WORDS:
+            said = said.replace(ours, theirs)
+        return one_line(f"{where}: {said}")
     if isinstance(error, OSError):
         return one_line(explain_os(error))
     return one_line(str(error))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bc3e.cli.errors import fault
 from bc3e.cli.options import Engine, Labels, Model, Reading, Writing
-from bc3e.cli.selection import matching, no_overlap, one_column, voters
+from bc3e.cli.selection import by_commas
 from bc3e.cli.session import Session
 from bc3e.cli.thresholds import Threshold
 
@@ -97,28 +97,11 @@ def _listed(classes: str | None) -> list[str] | None:
 
 
 def _request(source: Source, labels: Labels, writing: Writing) -> Request:
-    """Which columns are meant; groups of probabilities are no labels."""
+    """Which columns are meant."""
     from bc3e.engines.refinement import Request
 
-    names, where = list(source.types), source.name
-    skip = []
-    if labels.id is not None:
-        skip.append(one_column("--id", labels.id, names, where))
-    votes = voters("--votes", labels.votes, names, where, skip)
-    clusters = voters("--clusters", labels.clusters, names, where, skip)
-    no_overlap(votes, clusters)
-    for option, found in (("--votes", votes), ("--clusters", clusters)):
-        for voter in found:
-            if voter.members:
-                raise fault(
-                    option,
-                    f"the columns {voter.name}:* are probabilities, not labels",
-                    "Use --engine memory, or choose other columns: duckdb groups rows by labels.",
-                )
-    kept = matching("--keep", writing.keep, names, where) if writing.keep else []
-    return Request(
-        [voter.name for voter in votes],
-        [voter.name for voter in clusters],
-        labels.id,
-        [name for name in kept if name != labels.id],
-    )
+    header = source.header
+    votes = by_commas("--votes", labels.votes, header)
+    clusters = by_commas("--clusters", labels.clusters, header)
+    keep = by_commas("--keep", writing.keep, header) if writing.keep else ()
+    return Request.of(header, votes, clusters, labels.id, keep)

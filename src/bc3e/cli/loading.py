@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from bc3e.cli.coding import Coded, as_labels, coded, in_common, refuse_fractions
 from bc3e.cli.errors import Problems, fault, shown
 from bc3e.cli.options import Labels, Reading
-from bc3e.cli.selection import Voter, matching, no_overlap, one_column, voters
+from bc3e.cli.selection import by_commas
 from bc3e.cli.tables import LABEL, NUMBER, TEXT, Table, open_table
+from bc3e.column_choice import Voter, refuse_overlap
 
 
 @dataclass
@@ -106,24 +107,25 @@ def load_labels(
 
 
 def _planned(table: Table, labels: Labels, keep: Sequence[str] | None, problems: Problems) -> _Plan:
+    header = table.header
     singles: dict[str, str | None] = {"id": None, "weight": None, "truth": None}
     for name in singles:
         given = getattr(labels, name)
         if given is not None:
             with problems.here():
-                singles[name] = one_column(f"--{name}", given, table.names, table.name)
+                singles[name] = header.one(name, given)
     skip = [name for name in singles.values() if name is not None]
     chosen: dict[str, list[Voter]] = {"votes": [], "clusters": []}
     for name in chosen:
         with problems.here():
-            given = getattr(labels, name)
-            chosen[name] = voters(f"--{name}", given, table.names, table.name, skip)
+            given = by_commas(f"--{name}", getattr(labels, name), header)
+            chosen[name] = header.voters(name, given, skip)
     with problems.here():
-        no_overlap(chosen["votes"], chosen["clusters"])
+        refuse_overlap(chosen["votes"], chosen["clusters"])
     kept: list[str] = []
     if keep:
         with problems.here():
-            kept = matching("--keep", keep, table.names, table.name)
+            kept = header.matching("keep", by_commas("--keep", keep, header))
     kept = [name for name in kept if name != singles["id"]]
     plan = _Plan(chosen["votes"], chosen["clusters"], **singles, keep=kept)
     with problems.here():

@@ -12,6 +12,7 @@ from bc3e.cli.delimited import numbers_of as numbers_of_text
 from bc3e.cli.errors import CommandError, Problems, fault
 from bc3e.cli.options import Reading
 from bc3e.cli.sources import Source, open_source
+from bc3e.column_choice import Header
 
 __all__ = ["FEATURE", "LABEL", "NUMBER", "TEXT", "Table", "open_table"]
 
@@ -28,6 +29,11 @@ class Table:
     @property
     def name(self) -> str:
         return self.source.name
+
+    @property
+    def header(self) -> Header:
+        """The columns to choose from."""
+        return Header(self.names, self.name)
 
     @property
     def missing(self) -> frozenset[str]:

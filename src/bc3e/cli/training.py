@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ from bc3e.cli.coding import Coded, coded, in_common, refuse_fractions
 from bc3e.cli.errors import Problems, fault
 from bc3e.cli.loading import check_ids
 from bc3e.cli.options import Reading, Training
-from bc3e.cli.selection import matching, one_column
+from bc3e.cli.selection import by_commas
 from bc3e.cli.session import Session
 from bc3e.cli.tables import FEATURE, LABEL, NUMBER, TEXT, Table, open_table
+from bc3e.column_choice import Header
 from bc3e.features import LEVELS
 from bc3e.model.evidence import FloatArray
 
@@ -80,9 +81,9 @@ def load_training(
     kinds = _target_kinds(names, features)
     singles = [name for name in (options.id,) if name is not None]
     if options.truth is not None:
-        one_column("--truth", options.truth, target.names, target.name)
+        target.header.one("truth", options.truth)
         kinds.setdefault(options.truth, LABEL)
-    kept = singles + (matching("--keep", keep, target.names, target.name) if keep else [])
+    kept = singles + (_columns("keep", keep, target.header) if keep else [])
     kinds.update({name: kinds.get(name, TEXT) for name in kept})
     there = target.read(kinds, Problems())
     if options.id is not None:
@@ -126,24 +127,29 @@ def default_ensemble(is_text: bool, seed: int) -> list[tuple[str, Any]]:
     ]
 
 
+def _columns(
+    argument: str, given: Sequence[str], header: Header, skip: Collection[str] = ()
+) -> list[str]:
+    return header.matching(argument, by_commas(f"--{argument}", given, header), skip)
+
+
 def _feature_names(session: Session, options: Training, train: Table, target: Table) -> list[str]:
     """Columns to learn from, which both tables must have."""
-    one_column("--label", options.label, train.names, train.name)
+    train.header.one("label", options.label)
     if options.id is not None:
-        one_column("--id", options.id, target.names, target.name)
+        target.header.one("id", options.id)
     not_features = [options.label, *(n for n in (options.id, options.truth) if n is not None)]
     if options.text is not None:
-        chosen = [one_column("--text", options.text, train.names, train.name)]
+        chosen = [train.header.one("text", options.text)]
     elif options.features:
-        chosen = matching("--features", options.features, train.names, train.name, not_features)
+        chosen = _columns("features", options.features, train.header, not_features)
     else:
         chosen = [name for name in train.names if name not in not_features]
     if options.label in chosen:
         raise fault("--features", f"{options.label!r} is the label", "A label is no feature.")
     if options.drop:
-        dropped = matching(
-            "--drop", options.drop, [*dict.fromkeys([*train.names, *target.names])], train.name
-        )
+        either = Header([*dict.fromkeys([*train.names, *target.names])], train.name)
+        dropped = _columns("drop", options.drop, either)
         chosen = [name for name in chosen if name not in dropped]
     if not chosen:
         raise fault("--features", "no column is left to learn from", "Drop fewer columns.")

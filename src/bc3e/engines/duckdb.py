@@ -138,7 +138,7 @@ def refine(
     bars = _Bars(progress)
     with Database(memory_limit, threads, temp_directory) as db:
         source = open_table(db, table, text or TextForm())
-        run = Refinement(db, source, Request.of(source, votes, clusters, id, keep), bars)
+        run = Refinement(db, source, Request.of(source.header, votes, clusters, id, keep), bars)
         run.group(model.classes, model.n_classes)
         run.fit(model, prefix)
         with whole_file(path, overwrite) as part:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from bc3e.answers import Refined, added_names, check_names
+from bc3e.column_choice import Header, Voter, chosen_voters
 from bc3e.engines.checks import check_labels
 from bc3e.engines.connection import Advance, Database
 from bc3e.engines.patterns import Patterns, group
-from bc3e.engines.tables import Source, chosen, staged
+from bc3e.engines.tables import Source, staged
 from bc3e.engines.writing import DIGITS, write
 from bc3e.errors import InputError
 
@@ -38,23 +39,14 @@ class Request:
     keep: list[str]
 
     @classmethod
-    def of(cls, source: Source, votes: Any, clusters: Any, id: str | None, keep: Any) -> Request:
+    def of(cls, header: Header, votes: Any, clusters: Any, id: str | None, keep: Any) -> Request:
         """Names for names and globs."""
-        skip = [] if id is None else chosen("id", [id], source)
-        found = cls(
-            chosen("votes", votes, source, skip),
-            chosen("clusters", clusters, source, skip),
-            id,
-            [name for name in chosen("keep", keep, source) if name != id],
+        skip = [] if id is None else [header.one("id", id)]
+        found = chosen_voters(header, votes, clusters, skip)
+        kept = header.matching("keep", keep or ())
+        return cls(
+            _hard("votes", found[0]), _hard("clusters", found[1]), id, [n for n in kept if n != id]
         )
-        both = sorted(set(found.votes) & set(found.clusters))
-        if both:
-            raise InputError(
-                "clusters", f"column {both[0]!r} is also in votes", "Write globs that do not meet."
-            )
-        if not found.labels:
-            raise InputError("votes", "neither votes nor clusters", "Name columns of labels.")
-        return found
 
     @property
     def labels(self) -> list[str]:
@@ -63,6 +55,19 @@ class Request:
     @property
     def kept(self) -> list[str]:
         return [*([] if self.id is None else [self.id]), *self.keep]
+
+
+def _hard(argument: str, voters: Sequence[Voter]) -> list[str]:
+    """The columns of voters that give labels; others are refused."""
+    for voter in voters:
+        if voter.members:
+            raise InputError(
+                argument,
+                f"the columns {voter.name}:* are probabilities, not labels",
+                "Choose columns of labels, by which DuckDB groups the rows; "
+                "probabilities and memberships need BC3E().fit in memory.",
+            )
+    return [voter.name for voter in voters]
 
 
 class Refinement:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from glob import glob
 from pathlib import Path
 from typing import Any
 
+from bc3e.column_choice import Header
 from bc3e.engines.connection import Advance, Database, literal, quoted
 from bc3e.engines.text import TextForm, csv_scan
 from bc3e.errors import InputError, InputTypeError
 
 REGISTERED = "bc3e_table"
-LISTED = 8  # column names that a message lists
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,11 @@ class Source:
     spelled: bool = False
     missing: Collection[str] = ()
     once: bool = False
+
+    @property
+    def header(self) -> Header:
+        """The columns to choose from."""
+        return Header(list(self.types), self.name)
 
     def select(self, parts: Iterable[str], number: bool = False) -> str:
         """A query over all rows."""
@@ -161,25 +164,3 @@ def staged(db: Database, source: Source, columns: Sequence[str], advance: Advanc
     db.rows(f"COPY ({query}) TO {literal(path)} (FORMAT parquet)", advance)
     copy = _parquet(db, source.name, [path], f"[{literal(path)}]")
     return replace(copy, spelled=source.spelled, missing=source.missing)
-
-
-def chosen(argument: str, given: Any, source: Source, skip: Collection[str] = ()) -> list[str]:
-    """Columns that names and globs mean, in the order of the table within each."""
-    patterns = [given] if isinstance(given, str) else list(given or ())
-    names = list(source.types)
-    found: dict[str, None] = {}
-    for pattern in patterns:
-        hits = [pattern] if pattern in names else []
-        hits = hits or [n for n in names if n not in skip and fnmatchcase(n, pattern)]
-        if not hits:
-            close = difflib.get_close_matches(pattern, names, n=1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
-            listed = ", ".join(repr(name) for name in names[:LISTED])
-            more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-            raise InputError(
-                argument,
-                f"no column of {source.name} matches {pattern!r}",
-                f"{hint}The columns are {listed}{more}.",
-            )
-        found.update(dict.fromkeys(hits))
-    return list(found)

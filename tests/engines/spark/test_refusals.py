@@ -78,7 +78,7 @@ def frame(spark: Any) -> Any:
 
 
 CASES: list[tuple[str, dict[str, Any], str]] = [
-    ("no such column", {"votes": ["clif"]}, "votes 'clif': no column of the frame matches. Did you mean 'clf'?"),
+    ("no such column", {"votes": ["clif"]}, "votes: no column of the frame matches 'clif'. Did you mean 'clf'?"),
     ("no column at all", {"votes": []}, "votes: neither votes nor clusters. Name at least one column."),
     ("a text for a list", {"votes": "clf"}, "votes: a text. Pass a list of names: ['clf']."),
     ("both", {"votes": ["clf"], "clusters": ["clf"]}, "clusters: column 'clf' is also in votes."),

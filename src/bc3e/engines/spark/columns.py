@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from bc3e.cli.errors import CommandError
-from bc3e.cli.selection import voters
+from bc3e.column_choice import Header, Voter, chosen_voters
 from bc3e.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -72,17 +71,11 @@ class Sources:
             raise InputError(
                 "frame", f"two columns are called {twice!r}", "Give every column its own name."
             )
-        found = cls(_sources("votes", votes, types), _sources("clusters", clusters, types))
-        if not found.all:
-            raise InputError("votes", "neither votes nor clusters", "Name at least one column.")
-        both = {c for s in found.votes for c in s.columns} & {
-            c for s in found.clusters for c in s.columns
-        }
-        if both:
-            raise InputError(
-                "clusters", f"column {sorted(both)[0]!r} is also in votes", "Name it in one of them."
-            )
-        return found
+        for argument, given in (("votes", votes), ("clusters", clusters)):
+            if isinstance(given, str):
+                raise InputTypeError(argument, "a text", f"Pass a list of names: [{given!r}].")
+        found = chosen_voters(Header(frame.columns, "the frame"), votes, clusters)
+        return cls(_sources("votes", found[0], types), _sources("clusters", found[1], types))
 
     @property
     def all(self) -> tuple[Source, ...]:
@@ -112,24 +105,14 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _sources(argument: str, given: Sequence[str], types: Mapping[str, str]) -> tuple[Source, ...]:
-    if isinstance(given, str):
-        raise InputTypeError(argument, "a text", f"Pass a list of names: [{given!r}].")
-    if not given:
-        return ()
-    try:
-        found = voters(argument, list(given), list(types), "the frame")
-    except CommandError as error:
-        where, _, rest = str(error).partition(": ")
-        said, _, remedy = rest.partition(". ")
-        raise InputError(where, said, remedy) from None
+def _sources(argument: str, voters: Sequence[Voter], types: Mapping[str, str]) -> tuple[Source, ...]:
     short = argument[0]
     return tuple(
         Source(
             argument, voter.name, f"{short}{i}", voter.columns, voter.members,
             _is_soft(argument, voter.columns, types), len(voter.members),
         )
-        for i, voter in enumerate(found)
+        for i, voter in enumerate(voters)
     )  # fmt: skip
 
 
