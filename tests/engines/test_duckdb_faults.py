@@ -253,3 +253,33 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     assert "KeyboardInterrupt" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.parquet", "temporary"]
     assert list(home.iterdir()) == []
+
+
+class Heard(BaseException):
+    """What the handler of a signal raises."""
+
+
+def test_a_signal_is_heard_whatever_duckdb_does(tmp_path: Path) -> None:
+    """Neither swallowed nor turned into an error of DuckDB's, and the connection can go on."""
+
+    def hear(*_: Any) -> None:
+        raise Heard
+
+    def work_on(db: Database, seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        while True:
+            db.leave(0)
+            db.register("labels", lambda: LABELS)
+            db.unregister("labels")
+
+    before = signal.signal(signal.SIGPROF, hear)
+    try:
+        with Database("1GB", 1, tmp_path) as db:
+            for i in range(100):
+                with pytest.raises(Heard):
+                    work_on(db, 1e-4 * (1 + i % 40))
+            assert db.rows("SELECT 1") == [(1,)]
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+    assert list(tmp_path.iterdir()) == []

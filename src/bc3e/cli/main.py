@@ -163,6 +163,7 @@ def _one_line_warnings(who: str) -> Iterator[None]:
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         warnings.filterwarnings("ignore", category=PendingDeprecationWarning)
         warnings.filterwarnings("ignore", category=FutureWarning)
+        warnings.filterwarnings("ignore", category=ResourceWarning)  # a file that a signal fell upon
         warnings.showwarning = show
         yield
 

@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from bc3e.engines.background import Background
 from bc3e.errors import InputError
 
 Advance = Callable[[int, int], None]
@@ -23,7 +23,6 @@ UNITS = {
     "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
     "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40,
 }  # fmt: skip
-POLL = 0.1  # seconds between two looks at a query
 
 
 def parse_memory(text: str) -> int:
@@ -99,10 +98,15 @@ class Database:
         config: dict[str, Any] = {"temp_directory": str(self.scratch)}
         if threads is not None:
             config["threads"] = threads
-        self.connection = duckdb.connect(config=config)
-        # Progress is counted only if the bar is on; it need not be printed for that.
-        self.connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-        self.leave(0)
+        try:
+            self._background = Background()
+            self.connection = duckdb.connect(config=config)
+            # Progress is counted only if the bar is on; it need not be printed for that.
+            self.rows("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+            self.leave(0)
+        except BaseException:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -111,6 +115,7 @@ class Database:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            self._background.end()
             self.connection.close()
         finally:
             shutil.rmtree(self.scratch, ignore_errors=True)
@@ -118,7 +123,15 @@ class Database:
     def leave(self, others: int) -> None:
         """Let DuckDB have what `others` bytes of arrays outside of it leave of the limit."""
         share = max(LEAST, self.memory - LIBRARIES - others)
-        self.connection.execute(f"SET memory_limit = '{share}B'")
+        self.rows(f"SET memory_limit = '{share}B'")
+
+    def register(self, name: str, content: Callable[[], Any]) -> None:
+        """Let a query read Arrow data by a name."""
+        self._watched(lambda: self.connection.register(name, content()), None)
+
+    def unregister(self, name: str) -> None:
+        """Let go of what :meth:`register` took."""
+        self._watched(lambda: self.connection.unregister(name), None)
 
     def rows(self, sql: str, advance: Advance | None = None) -> list[tuple[Any, ...]]:
         """Run a statement and fetch what it returns."""
@@ -129,40 +142,27 @@ class Database:
         return self._watched(lambda: self.connection.execute(sql).fetchnumpy(), advance)  # type: ignore[no-any-return]
 
     def _watched(self, work: Callable[[], Any], advance: Advance | None) -> Any:
-        """Work in a thread while this one tells how far it is and hears Ctrl-C."""
-        result: list[Any] = []
-        faults: list[BaseException] = []
-        done = threading.Event()  # a thread that join() was interrupted on counts as ended, wrongly
+        """Work in the background while this thread tells how far it is and hears Ctrl-C.
 
-        def go() -> None:
-            try:
-                result.append(work())
-            except BaseException as error:
-                faults.append(error)
-            finally:
-                done.set()
+        Everything that DuckDB does is done so, however short.
+        """
+        import duckdb
 
-        threading.Thread(target=go, name="duckdb", daemon=True).start()
+        def look() -> None:
+            share = self.connection.query_progress()
+            if advance is not None and share >= 0:
+                advance(int(share), 100)
+
         try:
-            while not done.wait(POLL):
-                share = self.connection.query_progress()
-                if advance is not None and share >= 0:
-                    advance(int(share), 100)
-        except BaseException:
-            while not done.wait(POLL):
-                self.connection.interrupt()
-            raise
-        if faults:
-            raise self.explained(faults[0]) from None
-        return result[0]
+            return self._background.run(work, look, self.connection.interrupt)
+        except duckdb.Error as error:
+            raise self.explained(error) from None
 
-    def explained(self, error: BaseException) -> BaseException:
+    def explained(self, error: Exception) -> Exception:
         """An error of DuckDB's in one line of this library's; what is no user's business as it is."""
         import duckdb
 
         text = str(error)
-        if not isinstance(error, duckdb.Error):
-            return error
         ours = str(self.scratch) in text or "max_temp_directory_size" in text
         if ours or os.strerror(errno.ENOSPC) in text:
             place = self.scratch.parent if ours else "the output"

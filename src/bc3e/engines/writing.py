@@ -62,7 +62,7 @@ def write(
     ordered : bool
         Sort the rows as the table has them: a join keeps no order.
     """
-    db.connection.register(ANSWERS, answers)
+    db.register(ANSWERS, lambda: answers)
     db.leave(answers.nbytes)
     keys = [key_name(i) for i in range(len(words))]
     parts = [quoted(name) for name in kept]
@@ -75,7 +75,7 @@ def write(
     query = f"SELECT {', '.join(shown)} FROM ({rows}) AS s JOIN {ANSWERS} AS a ON {on}"
     query += f" ORDER BY s.{quoted(ROW)}" if ordered else ""
     ((count,),) = db.rows(f"COPY ({query}) TO {literal(path)} ({_options(format, packed)})", advance)
-    db.connection.unregister(ANSWERS)
+    db.unregister(ANSWERS)
     return int(count)
 
 
