@@ -75,10 +75,12 @@ def open_table(db: Database, table: Any, form: TextForm, format: str | None = No
         return _files(db, [os.fspath(item) for item in table], form, format)
     kind = type(table).__module__.split(".")[0]
     if kind == "pyarrow" and hasattr(table, "column_names"):
-        db.connection.register(REGISTERED, table)
+        db.register(REGISTERED, lambda: table)
         return _arrow(db, "Arrow table", once=False)
-    if kind in ("duckdb", "_duckdb") and hasattr(table, "to_arrow_reader"):
-        db.connection.register(REGISTERED, table.to_arrow_reader(100_000))
+    if kind in ("duckdb", "_duckdb") and hasattr(table, "to_arrow_table"):
+        # DuckDB before 1.5 has the other name, which later ones warn about
+        read = getattr(table, "to_arrow_reader", None) or table.fetch_arrow_reader
+        db.register(REGISTERED, lambda: read(100_000))
         return _arrow(db, "relation", once=True)
     raise InputTypeError(
         "table",
