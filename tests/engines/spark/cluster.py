@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,8 @@ class Cluster:
     """Processes of a cluster, all started here."""
 
     address: str
-    master: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]]
+    start_worker: Callable[[], subprocess.Popen[bytes]]
 
     def lose_worker(self) -> list[int]:
         """Kill the first worker and its executors with SIGKILL; their process ids."""
@@ -32,6 +32,10 @@ class Cluster:
             os.kill(pid, signal.SIGKILL)
         worker.wait()
         return lost
+
+    def add_worker(self) -> None:
+        """Put another worker in the place of one that was lost."""
+        self.workers.append(self.start_worker())
 
 
 @contextmanager
@@ -63,14 +67,16 @@ def cluster(folder: Path) -> Iterator[Cluster]:
     try:
         master = start("master.Master", "master.log", "--port", str(port))
         _wait_for(folder / "master.log", "I have been elected leader", master)
-        workers = []
-        for number in range(2):
-            log = f"worker{number}.log"
-            options = ("-c", "1", "-m", "1g", "-d", str(folder / f"work{number}"), address)
-            workers.append(start("worker.Worker", log, *options))
-        for number, worker in enumerate(workers):
+
+        def start_worker() -> subprocess.Popen[bytes]:
+            name = f"worker{len(started)}"
+            options = ("-c", "1", "-m", "1g", "-d", str(folder / name), address)
+            return start("worker.Worker", f"{name}.log", *options)
+
+        workers = [start_worker(), start_worker()]
+        for number, worker in enumerate(workers, 1):
             _wait_for(folder / f"worker{number}.log", "Successfully registered", worker)
-        yield Cluster(address, master, workers)
+        yield Cluster(address, workers, start_worker)
     finally:
         for process in reversed(started):
             if process.poll() is None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 
 import bc3e
 from bc3e.engines import spark as engine
-from tests.engines.spark.cluster import Cluster, cluster, is_running
+from tests.engines.spark.cluster import PATIENCE, Cluster, cluster, is_running
 from tests.engines.spark.tables import CLASSES, CONFIG, planted
 
 VOTES = ["clf_0", "clf_1", "clf_2"]
@@ -58,6 +61,43 @@ def test_patterns_on_a_cluster(spark: Any, table: pd.DataFrame, tmp_path: Path) 
     outcome = engine.refine(frame, VOTES, CLUSTERS, model=bc3e.BC3E(random_state=0))
     local = bc3e.BC3E(random_state=0).fit(table[VOTES], table[CLUSTERS])
     assert largest_difference(outcome.frame, local) <= 1e-12
+
+
+def test_patterns_with_a_worker_lost_while_spark_groups(
+    spark: Any, machines: Cluster, table: pd.DataFrame, tmp_path: Path
+) -> None:
+    (labels := tmp_path / "labels").mkdir()
+    (begun := tmp_path / "begun").mkdir()
+    go_on = tmp_path / "go on"
+
+    def held(batches: Iterator[Any]) -> Iterator[Any]:
+        """Rows as they are, once they may pass; a file tells that a worker has come this far."""
+        (begun / str(os.getppid())).touch()
+        until = time.monotonic() + PATIENCE
+        while not go_on.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        yield from batches
+
+    def lose() -> list[int]:
+        """Kill a worker when both are at the rows, and let the rows pass."""
+        until = time.monotonic() + PATIENCE
+        while len(list(begun.iterdir())) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        lost = machines.lose_worker()
+        go_on.touch()
+        return lost
+
+    frame = read(spark, table, labels)
+    frame = frame.mapInArrow(held, frame.schema)
+    with ThreadPoolExecutor(1) as pool:
+        losing = pool.submit(lose)
+        outcome = engine.refine(frame, VOTES, CLUSTERS, model=bc3e.BC3E(random_state=0))
+    lost = losing.result()
+    assert len(lost) == 2, "a worker and its executor"
+    assert not any(is_running(pid) for pid in lost)
+    local = bc3e.BC3E(random_state=0).fit(table[VOTES], table[CLUSTERS])
+    assert largest_difference(outcome.frame, local) <= 1e-12
+    machines.add_worker()
 
 
 def test_a_worker_lost_between_two_iterations(

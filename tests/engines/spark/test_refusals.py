@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyspark
 import pytest
 
 import bc3e
@@ -106,6 +108,22 @@ def test_a_frame_of_another_library(frame: Any) -> None:
         TypeError, match=r"frame: a pandas\.(\S+\.)?DataFrame\. Pass a pyspark\.sql\.DataFrame"
     ):
         engine.refine(pd.DataFrame({"clf": [1]}), ["clf"])
+
+
+def test_a_frame_of_spark_connect() -> None:
+    """A stand-in: the real class cannot be imported without a client of Connect's."""
+    name = "pyspark.sql.connect.dataframe"
+    source = Path(pyspark.__file__).parents[1].joinpath(*name.split(".")).with_suffix(".py")
+    made_there = [
+        node.name for node in ast.parse(source.read_text()).body if isinstance(node, ast.ClassDef)
+    ]
+    assert "DataFrame" in made_there
+    stand_in = type("DataFrame", (), {"__module__": name})
+    with pytest.raises(
+        bc3e.InputTypeError,
+        match=r"^frame: a frame of Spark Connect\. Use a session .* SPARK_REMOTE unset",
+    ):
+        engine.refine(stand_in(), ["clf"])
 
 
 def test_no_rows(frame: Any) -> None:
