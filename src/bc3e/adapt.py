@@ -10,26 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
 
-from bc3e.classifiers import named_classifiers, votes_of
-from bc3e.drift import LEVEL, LOOKED_AT, Scores, SourceSummary, Verdict, judge
-from bc3e.drift_report import DriftReport, build_report
+from bc3e.classifiers import named_classifiers
+from bc3e.drift import LEVEL, LOOKED_AT, SourceSummary, Verdict, judge
 from bc3e.ensembles import ClusterEnsemble
-from bc3e.errors import InputError
 from bc3e.estimator import BC3E
-from bc3e.features import as_features, is_frame, is_text, take_rows
 from bc3e.model.evidence import FloatArray
 from bc3e.probes import Probes, halves, train
 from bc3e.reported import Reported
 from bc3e.settings import random_source, share
 from bc3e.summary import Summary
+from bc3e.watching import Watching
 
 
-class ConsensusClassifier(Reported, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class ConsensusClassifier(Reported, ClassifierMixin, Watching):  # type: ignore[misc]
     """Classifiers that go on working when the data has moved.
 
     ``adapt(X_target)`` asks the classifiers, clusters the target, and refines
@@ -134,22 +128,6 @@ class ConsensusClassifier(Reported, ClassifierMixin, _BaseComposition):  # type:
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; with `deep`, also those of the named classifiers."""
-        if not _are_pairs(self.classifiers):
-            found: dict[str, Any] = super().get_params(deep=False)
-            return found
-        nested: dict[str, Any] = self._get_params("classifiers", deep=deep)
-        return nested
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, such as ``tree__max_depth`` of the classifier named "tree"."""
-        if _are_pairs(params.get("classifiers", self.classifiers)):
-            self._set_params("classifiers", **params)
-        else:
-            super().set_params(**params)
-        return self
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -293,93 +271,6 @@ class ConsensusClassifier(Reported, ClassifierMixin, _BaseComposition):  # type:
                 delattr(self, name)
         self._probes = None
 
-    def _read_training(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        if is_text(np.asarray(X)) if not hasattr(X, "shape") else is_text(X):
-            X, labels = np.asarray(X), column_or_1d(y, warn=True)
-            self.n_features_in_, self._texts = 1, True
-        elif is_frame(X):
-            validate_data(self, X, skip_check_array=True)
-            labels = column_or_1d(y, warn=True)
-        else:
-            X, labels = validate_data(
-                self, X, y, accept_sparse=["csr"], ensure_all_finite="allow-nan", dtype=None
-            )
-        X = as_features(X)
-        self._texts = is_text(X)
-        if len(labels) != X.shape[0]:
-            raise InputError("y", f"{len(labels)} labels for {X.shape[0]} objects", "Pass one each.")
-        check_classification_targets(labels)
-        return X, labels
-
-    def _read_target(self, X: Any, most: int | None = None) -> tuple[Any, dict[str, FloatArray]]:
-        """The target (or a sample of at most so many objects) and what the classifiers say of it."""
-        if not hasattr(self, "_members") or self._given is not self.classifiers:
-            self._forget()
-            for name in ("classes_", "n_features_in_", "feature_names_in_"):
-                if hasattr(self, name):
-                    delattr(self, name)
-            self._members = named_classifiers(self.classifiers)
-            self._given = self.classifiers
-            self.estimators_ = [model for _, model in self._members]
-        X = as_features(X)
-        fresh = not hasattr(self, "n_features_in_")
-        try:
-            X = self._checked(X)
-            if most is not None and X.shape[0] > most:
-                chosen = np.zeros(X.shape[0], dtype=bool)
-                chosen[np.random.default_rng(0).permutation(len(chosen))[:most]] = True
-                X = take_rows(X, chosen)
-            return X, self._votes(X)
-        except Exception:
-            if fresh:  # a mistake must not be remembered
-                self._texts = False
-                if hasattr(self, "n_features_in_"):
-                    del self.n_features_in_
-            raise
-
-    def _checked(self, X: Any) -> Any:
-        if is_text(X):
-            if hasattr(self, "n_features_in_") and not self._texts:
-                raise InputError("X", "texts", "The model knows columns of features: pass those.")
-            self.n_features_in_, self._texts = 1, True
-            return X
-        if getattr(self, "_texts", False):
-            raise InputError("X", "not a list of texts", "The model knows texts: pass those.")
-        self._texts = False
-        if is_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=not hasattr(self, "n_features_in_"))
-        else:
-            X = validate_data(
-                self,
-                X,
-                accept_sparse=["csr"],
-                ensure_all_finite="allow-nan",
-                dtype=None,
-                reset=not hasattr(self, "n_features_in_"),
-            )
-        return X
-
-    def _votes(self, X: Any) -> dict[str, FloatArray]:
-        known = self.classes_.tolist() if hasattr(self, "classes_") else self.classes
-        classes, votes = votes_of(self._members, X, known)
-        if not hasattr(self, "classes_"):
-            self.classes_ = classes
-        return votes
-
-    def _scores(self, X: Any, votes: dict[str, FloatArray]) -> Scores:
-        """Scores for the test: by the same classifiers that spoke about the source.
-
-        Half of the objects, drawn at random, is put to either set of probes,
-        exactly as with the source.
-        """
-        summary = self._summary()
-        sketch = None if summary is None else summary.sketch
-        features = None if sketch is None else sketch.apply(X)
-        if self._probes is None:
-            return Scores.of(list(votes.values()), features=features)
-        which = np.random.default_rng(0).permutation(X.shape[0]) % 2
-        return Scores.of(list(self._probes.votes(X, which).values()), which, features)
-
     def _refine(self, X: Any, votes: dict[str, FloatArray], follow: int = 0) -> None:
         """Cluster and combine; `follow` > 0 moves the known clusters that many times instead."""
         begin = time.perf_counter()
@@ -443,65 +334,5 @@ class ConsensusClassifier(Reported, ClassifierMixin, _BaseComposition):  # type:
                 "or fit(X, y) to train the classifiers."
             )
 
-    def _summary(self) -> SourceSummary | None:
-        summary = getattr(self, "source_summary_", self.source_summary)
-        if summary is not None:
-            probes = 0 if self._probes is None else len(self._probes.sets)
-            summary.check(self.classes_.tolist(), [name for name, _ in self._members], probes)
-        return summary
-
-    def _report(self, X: Any, votes: dict[str, FloatArray]) -> DriftReport:
-        summary = self._summary()
-        verdict = None
-        if summary is not None:
-            scores = self._scores(X, votes)
-            verdict = judge(summary, scores, self._clusters, level=self.level)
-        return build_report(
-            summary,
-            verdict,
-            list(votes.values()),
-            self.probabilities_,
-            self._profile_rows(),
-            self.clusterings_.names_,
-            self.consensus_.parameters_.cluster_profiles,
-            self.classes_.tolist(),
-            float(self.consensus_.trust_),
-            self.level,
-        )
-
-    def _profile_rows(self) -> NDArray[np.intp]:
-        """Clusters of the target as columns of the learned profiles, which know no empty cluster."""
-        rows = np.empty_like(self._clusters)
-        for m, values in enumerate(self.consensus_._schema.clusters):
-            lookup = np.full(max(int(self._clusters[:, m].max()), *(int(v) for v in values), 0) + 2, -1)
-            lookup[[int(v) for v in values]] = np.arange(len(values))
-            rows[:, m] = lookup[self._clusters[:, m]]  # -1 reads the last entry, which is -1
-        return rows
-
-    def _class_numbers(self, y: Any) -> NDArray[np.intp]:
-        position = {label: i for i, label in enumerate(self.classes_.tolist())}
-        labels = np.asarray(y).tolist()
-        strange = [label for label in labels if label not in position]
-        if strange:
-            raise InputError("y", f"unknown class {strange[0]!r}", "Pass labels of known classes.")
-        return np.array([position[label] for label in labels], dtype=np.intp)
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "consensus_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        try:
-            members = [get_tags(model).input_tags for _, model in named_classifiers(self.classifiers)]
-        except (AttributeError, InputError, TypeError):
-            return tags  # classifiers that are not scikit-learn's
-        tags.input_tags.sparse = all(member.sparse for member in members)
-        tags.input_tags.allow_nan = all(member.allow_nan for member in members)
-        return tags
-
-
-def _are_pairs(classifiers: Any) -> bool:
-    """Whether classifiers have names by which their parameters can be reached."""
-    return isinstance(classifiers, list) and all(
-        isinstance(item, tuple) and len(item) == 2 for item in classifiers
-    )
