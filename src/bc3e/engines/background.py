@@ -23,6 +23,9 @@ class Background:
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=_serve, args=(self._tasks,), name="duckdb", daemon=True).start()
 
+    def __del__(self) -> None:
+        self._tasks.put(None)  # the thread, which knows the queue only, ends
+
     def run(self, work: Callable[[], Any], look: Callable[[], None], stop: Callable[[], None]) -> Any:
         """What `work` returns or raises.
 
@@ -50,17 +53,17 @@ class Background:
             while not done.acquire(timeout=POLL):
                 look()
         except BaseException:
-            idle = self._after(lambda: None)  # whether the task was queued or not
-            while not idle.acquire(timeout=POLL):
-                stop()
+            self.settle(stop)
             raise
         if faults:
             raise faults[0]
         return result[0]
 
-    def end(self) -> None:
-        """Let the thread end when it has nothing left to do."""
-        self._tasks.put(None)
+    def settle(self, stop: Callable[[], None]) -> None:
+        """Make the work end early, if there is any, and wait until it has."""
+        idle = self._after(lambda: None)
+        while not idle.acquire(timeout=POLL):
+            stop()
 
     def _after(self, task: Callable[[], None]) -> threading.Lock:
         """A lock that is released when the task, and all before it, are done."""

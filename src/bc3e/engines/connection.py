@@ -115,7 +115,7 @@ class Database:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._background.end()
+            self._background.settle(self.connection.interrupt)  # a second Ctrl-C may have left work
             self.connection.close()
         finally:
             shutil.rmtree(self.scratch, ignore_errors=True)
