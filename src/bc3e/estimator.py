@@ -57,7 +57,8 @@ class BC3E(Reported, ConsensusEstimator):
     vote_calibration : {"agreement", None}
         Make the votes as confident as any two classifiers agree, an estimate of
         how often they are right, and answer with a mean of the votes as given and
-        the refined shares. Where the clusterings count more than a quarter of a
+        the refined shares; up to a quarter of a label, as confident as the votes and
+        with what the clusters say alone. Where the clusterings count more than a quarter of a
         label, or their weight is given, each classifier is weighed by its
         agreement with the others.
         None takes the votes as they are and answers softmax(E[y]).
