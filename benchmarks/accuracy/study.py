@@ -83,6 +83,7 @@ def parts() -> dict[str, Variant]:
         "bc3e.selection.LEAD": (0.0, 0.05, 0.2),
         "bc3e.selection.MISTAKEN": (0.1, 0.001),
         "bc3e.model.calibration.GIVEN": (0.5, 0.9),
+        "bc3e.model.calibration.ALONE": (1.0, 6.0),
     }.items():
         for value in values:
             found[f"{name.rsplit('.', 1)[1]} {value:g}"] = Variant(changed={name: value})

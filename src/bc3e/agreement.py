@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bc3e.columns import LabelColumn
 from bc3e.labels import LabelTable, soft_vote
-from bc3e.model.calibration import BLOCK
+from bc3e.model.calibration import BLOCK, pooled
 from bc3e.model.evidence import FloatArray
 
 WITNESSES = 6  # classifiers that are hidden in turn
@@ -88,6 +88,31 @@ def kept_shares(votes: FloatArray) -> FloatArray:
     return shares
 
 
+def guarded_answer(
+    counts: FloatArray,
+    votes: FloatArray,
+    refined: FloatArray,
+    second: FloatArray,
+    labels: NDArray[np.intp],
+) -> FloatArray:
+    """Class probabilities of votes and a second opinion, where labels move only between equals, (N, k).
+
+    Parameters
+    ----------
+    counts : (N, k) array
+        How many classifiers choose each class.
+    votes : (N, k) array
+        Summed votes.
+    refined, second : (N, k) arrays
+        Refined shares, and those of the second opinion.
+    labels : (N,) array
+        Refined labels; not all of them stay.
+    """
+    kept = kept_labels(counts, votes, labels)
+    leading = np.where(kept[:, None], kept_shares(votes), refined)
+    return pooled(votes, second, leading, np.where(kept, leading_class(soft_vote(votes)), labels))
+
+
 def leading_class(shares: FloatArray) -> NDArray[np.intp]:
     """The strongest class of each row, of equals the first."""
     leading: NDArray[np.intp] = np.argmax(np.round(shares, DIGITS), axis=1)
@@ -111,6 +136,17 @@ def agreeing_pairs(table: LabelTable, weights: FloatArray | None) -> tuple[float
             both += float(mass[voted].sum())
             same += float(mass[voted & (chosen[:, a] == chosen[:, b])].sum())
     return same, both
+
+
+def class_votes(table: LabelTable, weights: FloatArray | None) -> FloatArray:
+    """Shares of the votes per class: sums over the objects that have votes, (k,)."""
+    mass = np.ones(table.n_objects) if weights is None else weights
+    sums = np.zeros(len(table.classes))
+    for first in range(0, table.n_objects, BLOCK):  # a block at a time: no copy of the whole table
+        rows = slice(first, first + BLOCK)
+        votes = table.votes_per_class(rows)
+        sums += (mass[rows] * votes.any(axis=1)) @ soft_vote(votes)
+    return sums
 
 
 def classifier_weights(table: LabelTable, weights: FloatArray | None) -> FloatArray:

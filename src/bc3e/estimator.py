@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import kept_labels, kept_shares, leading_class, times_chosen
+from bc3e.agreement import guarded_answer, kept_labels, leading_class, times_chosen
 from bc3e.consensus import Answer, ConsensusEstimator
 from bc3e.labels import LabelTable
 from bc3e.learning import Learned, Learner
-from bc3e.model.calibration import BLOCK, blended, exponent_for, softmax, tempered
+from bc3e.model.calibration import BLOCK, blended, exponent_for, second_opinion, softmax, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import InverseGamma, Normal
@@ -57,7 +57,8 @@ class BC3E(Reported, ConsensusEstimator):
     vote_calibration : {"agreement", None}
         Make the votes as confident as any two classifiers agree, an estimate of
         how often they are right, and answer with a mean of the votes as given and
-        the refined shares. Where the clusterings count more than a quarter of a
+        the refined shares; up to a quarter of a label, as confident as the votes and
+        with what the clusters say alone. Where the clusterings count more than a quarter of a
         label, or their weight is given, each classifier is weighed by its
         agreement with the others.
         None takes the votes as they are and answers softmax(E[y]).
@@ -281,16 +282,14 @@ class BC3E(Reported, ConsensusEstimator):
         for first in range(0, len(shares), BLOCK):  # a block at a time: no copy of the whole table
             block = slice(first, first + BLOCK)
             given, labels = table.votes_per_class(block), leading_class(shares[block])
-            kept = self._kept(table, block, labels)
             refined = tempered(shares[block], self.answer_exponent_)
-            shares[block] = np.where(kept[:, None], kept_shares(given), blended(given, refined, labels))
+            if self._frequencies is None:
+                shares[block] = blended(given, refined, labels)
+            else:
+                second = second_opinion(refined, state, self._frequencies, block)
+                counts = times_chosen(table.take(block))
+                shares[block] = guarded_answer(counts, given, refined, second, labels)
         return shares
-
-    def _kept(self, table: LabelTable, rows: slice, refined: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Which rows keep the label of their votes against the refined labels."""
-        if not self._guarded:
-            return np.zeros(len(refined), dtype=np.bool_)
-        return kept_labels(times_chosen(table.take(rows)), table.votes_per_class(rows), refined)
 
     def _consensus(self, table: LabelTable, weights: FloatArray | None, counts: Any = None) -> Answer:
         copies = check_counts(counts, table.n_objects)
@@ -319,7 +318,7 @@ class BC3E(Reported, ConsensusEstimator):
         self.classifier_weights_ = found.study.classifier_weights
         self.vote_exponent_ = found.study.vote_exponent
         self.profile_strengths_ = found.profile_strengths
-        self._guarded = found.guarded
+        self._frequencies = found.frequencies  # None unless labels have to stay
 
     def _keep(
         self,
@@ -351,12 +350,15 @@ class BC3E(Reported, ConsensusEstimator):
 
     def _kept_patterns(self, table: LabelTable, state: State) -> NDArray[np.bool_] | None:
         """Which patterns keep the label of their votes; None if no label has to stay."""
-        if not self._guarded:
+        if self._frequencies is None:
             return None
-        blocks = (slice(i, i + BLOCK) for i in range(0, len(state.mean), BLOCK))
-        return np.concatenate(
-            [self._kept(table, block, leading_class(softmax(state.mean[block]))) for block in blocks]
-        )
+        kept = []
+        for first in range(0, len(state.mean), BLOCK):
+            rows = slice(first, first + BLOCK)
+            refined = leading_class(softmax(state.mean[rows]))
+            counts = times_chosen(table.take(rows))
+            kept.append(kept_labels(counts, table.votes_per_class(rows), refined))
+        return np.concatenate(kept)
 
     def _answer_for(self, objects: Objects, state: State) -> Answer:
         """The answer of a posterior, and the class shares that it leads to."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bc3e.agreement import agreement_rate, classifier_weights
+from bc3e.agreement import agreement_rate, class_votes, classifier_weights
 from bc3e.model.calibration import exponent_for, mean_confidence, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
@@ -49,6 +49,12 @@ class Inquiry:
     def agreement_rate(self, objects: Objects) -> float | None:
         """How often two classifiers choose the same class; None without two votes to compare."""
         return agreement_rate(objects.table, objects.weights)
+
+    def class_frequencies(self, objects: Objects) -> FloatArray:
+        """How often the votes as given choose each class, (k,)."""
+        sums = class_votes(objects.table, objects.weights)
+        frequencies: FloatArray = sums / sums.sum()
+        return frequencies
 
     def evidence(self, objects: Objects, counted: FloatArray, vote_weight: float | None) -> Evidence:
         """Arrays for the model, with classifiers that count as given and clusterings that count one."""

@@ -61,8 +61,8 @@ class Studied:
         Votes, calibrated, and cluster labels of the patterns.
     voted : bool
         Whether there is any vote.
-    confidence : float
-        How confident the answer shall be on average.
+    vote_confidence, confidence : float
+        How confident the votes are on average, and how confident the answer shall be.
     unit : float
         Mean weight of an object: what leaving one out takes away.
     classifier_weights : (r1,) array
@@ -77,6 +77,7 @@ class Studied:
 
     evidence: Evidence
     voted: bool
+    vote_confidence: float
     confidence: float
     unit: float
     classifier_weights: FloatArray
@@ -90,7 +91,8 @@ class Studied:
 class Learned:
     """A fit: the study it rests on, with weighed clusterings, and what EM made of it.
 
-    If it is `guarded`, labels shall move only between classes that as many classifiers choose.
+    With `frequencies` of the classes by the votes, (k,), the fit is guarded: labels shall move only
+    between classes that as many classifiers choose.
     """
 
     study: Studied
@@ -98,7 +100,7 @@ class Learned:
     fit: Fit
     state: State
     bound: float
-    guarded: bool = False
+    frequencies: FloatArray | None = None
 
 
 class Learner:
@@ -115,7 +117,7 @@ class Learner:
         """Fit objects; the clusterings get the weights of the settings, or those that hold up.
 
         While the clusterings count no more than :data:`bc3e.selection.CAUTIOUS` classifiers count
-        alike, and the fit is `guarded`: labels move only between classes that as many of them choose.
+        alike, and the fit is guarded: labels move only between classes that as many of them choose.
         """
         table = objects.table
         self.priors(len(table.classes))  # refuses what does not fit the classes before any work
@@ -138,9 +140,13 @@ class Learner:
                 heard = study.heard
             guarded = calibrated and 0.0 < total <= CAUTIOUS
             given = shared_weights(total, heard)
+        frequencies = None
+        if guarded:  # the votes decide, and nobody has shown that they are too bold or too timid
+            study = replace(study, confidence=study.vote_confidence)
+            frequencies = self.inquiry.class_frequencies(objects)
         settings = self.settings
         found = self._fit(_with_weights(study, given), settings.verbose, settings.callback)
-        return replace(found, guarded=guarded)
+        return replace(found, frequencies=frequencies)
 
     def study(self, objects: Objects, *, weighed: bool) -> Studied:
         """Calibrate the votes and find out what each clustering is worth.
@@ -181,17 +187,19 @@ class Learner:
         """
         asked = self.inquiry
         evidence = asked.evidence(objects, counted, self.settings.vote_weight)
-        exponent, confidence = 1.0, asked.confidence(evidence)
+        exponent, before = 1.0, asked.confidence(evidence)
+        confidence = before
         agreed = self.settings.vote_calibration == "agreement"
         rate = asked.agreement_rate(objects) if agreed else None
         if rate is not None:
             exponent = asked.exponent(evidence, rate)
             evidence = asked.tempered(evidence, exponent)
-            confidence = (confidence + asked.confidence(evidence)) / 2
+            confidence = (before + asked.confidence(evidence)) / 2
         r2 = len(objects.table.clusters)
         return Studied(
             evidence=evidence,
             voted=asked.voted(evidence),
+            vote_confidence=before,
             confidence=confidence,
             unit=objects.unit,
             classifier_weights=counted,

@@ -18,6 +18,7 @@ from bc3e.federation.scoring import adjusted_rand, codes
 from bc3e.federation.sites import Site
 from bc3e.federation.views import nodes, view
 from bc3e.model.parameters import Parameters
+from bc3e.selection import CAUTIOUS
 
 COUNTED = BC3E(evidence_weight=1.0)
 RUNS = 5  # benchmarks/privacy.py makes 50
@@ -72,17 +73,22 @@ def test_nothing_is_explained_where_there_is_nothing_to_find() -> None:
     assert taken_apart(tendency, told, 9, 1.0) is None, "too many combinations to try"
 
 
-def test_answers_can_be_read_backwards() -> None:
+GUARDED = pytest.mark.parametrize("guarded", [False, True])
+
+
+@GUARDED
+def test_answers_can_be_read_backwards(guarded: bool) -> None:
     """Votes, tendencies and evidence behind an answer are those that the auxiliary server had."""
-    sites = by_column(0)
-    result = federation.fit(sites, model=COUNTED, record=True)
+    sites = by_column(0, 400 if guarded else 120)
+    result = federation.fit(sites, model=BC3E() if guarded else COUNTED, record=True)
+    assert result.evidence_weight == pytest.approx(CAUTIOUS / 3 if guarded else 1.0)
     node = next(node for node in nodes(result.plan) if node.name == "auxiliary-server:1")
     shown = view(node, result.plan.blocks[0], result.plan, node.transcript(result.transcript))
     parameters = Parameters(result.class_mean, result.class_variance, result.delta2, np.empty((0, 3)))
-    powers = Powers(result.vote_exponent, result.answer_exponent, 3.0, calibrated=True)
+    powers = Powers(result.vote_exponent, result.answer_exponent, 3.0, True, guarded)
     assert shown.answer is not None
     assert shown.votes is not None
-    found = behind(shown.answer, 3, 3.0, parameters, powers)
+    found = behind(shown.answer, 3, 3.0 * result.evidence_weight, parameters, powers)
     assert found is not None
     last = shown.steps[-1]
     assert last.shares is not None
@@ -93,9 +99,10 @@ def test_answers_can_be_read_backwards() -> None:
     assert behind(shown.answer, 3, 3.0, parameters, Powers(1.0, 1.0, 3.0, calibrated=False)) is None
 
 
-def test_answers_run_forwards_are_the_estimators() -> None:
-    votes, clusters = table(1, 200)
-    result = federation.fit(by_column(1, 200), model=COUNTED, record=True)
+@GUARDED
+def test_answers_run_forwards_are_the_estimators(guarded: bool) -> None:
+    votes, clusters = table(1, 400)
+    result = federation.fit(by_column(1, 400), model=BC3E() if guarded else COUNTED, record=True)
     profiles = [
         np.log(m.arrays["profiles"])
         for site in ("s0", "s1", "s2")
@@ -108,8 +115,10 @@ def test_answers_run_forwards_are_the_estimators() -> None:
     counts = np.stack([(votes.to_numpy() == i).sum(axis=1) for i in range(3)], axis=1).astype(float)
     evidence = [profiles[m][clusters.to_numpy()[:, m]] for m in range(3)]
     parameters = Parameters(result.class_mean, result.class_variance, result.delta2, np.empty((0, 3)))
-    powers = Powers(result.vote_exponent, result.answer_exponent, 3.0, calibrated=True)
-    told = answers_of(counts, evidence, 3.0, 1.0, parameters, powers)
+    powers = Powers(result.vote_exponent, result.answer_exponent, 3.0, True, guarded)
+    weight = result.evidence_weight
+    shares = counts.mean(axis=0) / 3
+    told = answers_of(counts, evidence, 3 * weight, weight, parameters, powers, shares)
     assert np.allclose(told, result.for_site("s0").values, atol=1e-9)
     assert len(vote_totals(3, 3)) == 10
     assert vote_totals(60, 6).size == 0

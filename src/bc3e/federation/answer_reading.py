@@ -9,6 +9,9 @@ hold, and can be solved for what is not known: from the mean m and the votes c t
 tendency e, and the second the cluster evidence s. The answer gives m (its logarithm, up to a constant
 that the equations fix) and, since it is blended with the votes in a known ratio, the votes as well. So
 whoever has the answers of many objects has what their auxiliary server had in the last sweep.
+
+A guarded answer holds, besides, what the clusters say alone: the evidence s itself, but for a power and
+the class frequencies, which are those of the votes and so are read first.
 """
 
 from __future__ import annotations
@@ -21,8 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from bc3e.agreement import leading_class
-from bc3e.model.calibration import AHEAD, FLOOR, GIVEN, blended, tempered
+from bc3e.agreement import guarded_answer, leading_class
+from bc3e.model.calibration import (
+    AHEAD,
+    ALONE,
+    FLOOR,
+    GIVEN,
+    blended,
+    second_opinion,
+    tempered,
+)
 from bc3e.model.evidence import FloatArray
 from bc3e.model.parameters import Parameters
 from bc3e.model.schedule import FINAL_SWEEPS, SETTLED
@@ -31,6 +42,7 @@ from bc3e.model.split import PosteriorHolder
 ROUNDS = 400
 NEAR = 1e-9  # how exactly answers obey the rules that made them
 MOST_TOTALS = 500  # ways to cast the votes of an object
+LEAST = 1e-12  # share of a class that can be told from none
 
 
 @dataclass(frozen=True)
@@ -43,12 +55,15 @@ class Powers:
         Powers.
     vote_weight : float or None
         What the votes of an object count in all; as many as there are if None.
+    guarded : bool
+        Whether answers also hold what the clusters say alone.
     """
 
     votes: float
     answer: float
     vote_weight: float | None
     calibrated: bool
+    guarded: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,12 +76,15 @@ class Behind:
         Objects that could be read. Others were blended to a tie: their answer holds one number less.
     given, tendency, totals : (read, k)
         Votes as given, tendencies e and cluster evidence s of the objects that could be read.
+    frequencies : (k,)
+        Shares of the classes in the votes that could be read.
     """
 
     read: NDArray[np.bool_]
     given: FloatArray
     tendency: FloatArray
     totals: FloatArray
+    frequencies: FloatArray
 
 
 def behind(
@@ -83,15 +101,21 @@ def behind(
     refined = (answer[:, None, :] - GIVEN * shares[None]) / (1.0 - GIVEN)
     fits: NDArray[np.bool_] = np.all(refined > -NEAR, axis=2)
     top = np.sort(answer, axis=1)
-    read = (fits.sum(axis=1) == 1) & (top[:, -1] - top[:, -2] > 2 * AHEAD)
+    alone = fits.sum(axis=1) == 1
+    frequencies = shares[fits[alone].argmax(axis=1)].mean(axis=0)
+    read = alone & (top[:, -1] - top[:, -2] > 2 * AHEAD)
     at = fits[read].argmax(axis=1)
     given = ways[at]
-    plain = _untempered(refined[read, at], powers.answer)
     votes = given if powers.vote_weight is None else given * (powers.vote_weight / classifiers)
-    tendency, totals = _at_rest(
-        np.log(np.maximum(plain, 1e-300)), tempered(votes, powers.votes), label_weight, parameters
-    )
-    return Behind(read, given, tendency, totals)
+    votes = tempered(votes, powers.votes)
+    second = refined[read, at]
+    if not powers.guarded:
+        plain = _untempered(second, powers.answer)
+        logs = np.log(np.maximum(plain, 1e-300))
+        return Behind(read, given, *_at_rest(logs, votes, label_weight, parameters), frequencies)
+    tendency, totals, found = _unpooled(second, votes, label_weight, parameters, powers, frequencies)
+    read[read] = found
+    return Behind(read, given[found], tendency[found], totals[found], frequencies)
 
 
 def vote_totals(classifiers: int, k: int) -> FloatArray:
@@ -112,6 +136,36 @@ def _untempered(refined: FloatArray, power: float) -> FloatArray:
     k = refined.shape[1]
     plain: FloatArray = raised * ((1.0 + k * FLOOR) / raised.sum(axis=1, keepdims=True)) - FLOOR
     return plain
+
+
+def _unpooled(
+    second: FloatArray,
+    votes: FloatArray,
+    label_weight: float,
+    parameters: Parameters,
+    powers: Powers,
+    frequencies: FloatArray,
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Tendency e and evidence s behind opinions that hold what clusters say alone, and which are found.
+
+    The refined half depends little on the evidence: it is taken off as it is at present, the other half
+    gives the evidence, and that moves the posterior, until all of it rests.
+    """
+    k = second.shape[1]
+    holder = PosteriorHolder(votes, np.full(len(votes), label_weight), structured=True)
+    holder.begin(parameters)
+    totals, off = np.zeros_like(second), np.full(len(second), np.inf)
+    for _ in range(ROUNDS):
+        refined = tempered(softmax(holder.state.mean, axis=1), powers.answer)
+        alone = np.maximum(2.0 * second - refined, LEAST)
+        own = softmax(holder.state.tendency, axis=1) + FLOOR
+        told = (alone / np.maximum(frequencies, LEAST)) ** (1.0 / ALONE) * own
+        told = told * ((1.0 + k * FLOOR) / told.sum(axis=1, keepdims=True)) - FLOOR
+        moved = label_weight * told
+        off, totals = np.abs(moved - totals).max(axis=1), moved
+        holder.start_sweeps()
+        holder.step(totals, parameters, SETTLED)
+    return holder.state.tendency, totals, off < NEAR
 
 
 def _at_rest(
@@ -144,8 +198,12 @@ def answers_of(
     weight: float,
     parameters: Parameters,
     powers: Powers,
+    frequencies: FloatArray | None = None,
 ) -> FloatArray:
-    """The answers (P, k) that objects with these votes and log profiles of their labels would get."""
+    """The answers (P, k) that objects with these votes and log profiles of their labels would get.
+
+    Guarded ones take the class `frequencies` by the votes.
+    """
     cast = votes.sum(axis=1, keepdims=True)
     scale = 1.0 if powers.vote_weight is None else powers.vote_weight / np.maximum(cast, 1.0)
     holder = PosteriorHolder(
@@ -159,4 +217,8 @@ def answers_of(
             break
     plain = softmax(holder.state.mean, axis=1)
     refined = tempered(plain, powers.answer)
-    return blended(votes, refined, leading_class(plain))
+    if not powers.guarded:
+        return blended(votes, refined, leading_class(plain))
+    assert frequencies is not None
+    second = second_opinion(refined, holder.state, frequencies)
+    return guarded_answer(votes, votes, refined, second, leading_class(plain))

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from bc3e.agreement import kept_labels, kept_shares, leading_class
+from bc3e.agreement import guarded_answer, leading_class
 from bc3e.errors import InputError
 from bc3e.federation.defaults import ballot_names
 from bc3e.federation.messages import Message
 from bc3e.federation.planning import SERVER, RowBlock, client
 from bc3e.federation.privacy import FEWEST
 from bc3e.federation.roles import Arrays, Keyring, Letter, Role, Run, add_up, by_site
-from bc3e.model.calibration import blended, confidences, softmax, tempered
+from bc3e.labels import soft_vote
+from bc3e.model.calibration import blended, confidences, second_opinion, softmax, tempered
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State
 from bc3e.model.parameters import Parameters
@@ -65,6 +66,8 @@ class AuxiliaryServer(Role):
             return False, {"mean": (k,), "variance": (k,), "scalars": (2,), "control": (4,)}
         if message.kind == "weights":
             return False, {"weight": (1,), "equal": (1,)}
+        if message.kind == "finish":
+            return False, {"exponent": (1,), "classes": (k,)}
         return False, {"exponent": (1,)}
 
     def handle(self, message: Message) -> list[Letter]:
@@ -99,6 +102,10 @@ class AuxiliaryServer(Role):
             same = (chosen * (chosen - 1.0)).sum(axis=1)
             pairs: FloatArray = np.stack([same, voted * (voted - 1.0)], axis=1)
             return self._report(exact_sum(0.5 * pairs))
+        if about == "classes":
+            return self._report(
+                exact_sum(soft_vote(self.given) * np.any(self.given, axis=1, keepdims=True))
+            )
         shown = self._shares() if about == "answer" else self.votes
         if about == "given":
             shown = self._scaled(self.given)
@@ -230,11 +237,13 @@ class AuxiliaryServer(Role):
         if self.run.settings.calibrated:
             labels = leading_class(answer)
             refined = tempered(answer, float(message.arrays["exponent"][0]))
-            answer = blended(self.given, refined, labels)
-            if self.run.settings.guarded:
+            frequencies = message.arrays["classes"]
+            if frequencies.any():
                 assert self.winners is not None
-                kept = kept_labels(self.winners, self.given, labels)
-                answer = np.where(kept[:, None], kept_shares(self.given), answer)
+                second = second_opinion(refined, self.holder.state, frequencies)
+                answer = guarded_answer(self.winners, self.given, refined, second, labels)
+            else:
+                answer = blended(self.given, refined, labels)
         self.done = True
         return [
             Letter("answer", self.address, client(site), {"probabilities": answer})

@@ -9,6 +9,7 @@ Everything here is a sum over objects or over sites, which the protocol can mask
 - Strength and significance of a clustering: leave-one-out gains, sums over its objects.
 - The weight of each clustering: a given total shared by the columns that are significant.
 - Which labels equally many classifiers choose: again the number that choose each class.
+- How often the votes choose each class: a sum over objects, where the clusters speak for themselves.
 
 Two things are no sums. How much the clusterings may say in total is found, centrally, by hiding one
 classifier after the other, and how much each classifier counts by comparing it with all the
@@ -35,7 +36,7 @@ from bc3e.selection import CAUTIOUS, share_of_one
 if TYPE_CHECKING:
     from bc3e.estimator import BC3E
 
-# Sums over all objects: "agreement" or confidences of "votes" or "answer" at a power.
+# Sums over all objects: "agreement", "classes", or confidences of "votes" or "answer" at a power.
 Ask = Callable[[str, float], FloatArray]
 
 
@@ -208,15 +209,17 @@ def vote_exponent(ask: Ask, settings: Settings, about: str = "votes") -> tuple[f
     return 1.0 if both <= 0 else _exponent(ask, about, float(same / both)), confidence
 
 
-def answer_exponent(ask: Ask, settings: Settings, before: float) -> float:
-    """Power that makes the answers half as changed in confidence as the votes were.
+def answer_exponent(ask: Ask, settings: Settings, before: float, guarded: bool) -> float:
+    """Power that makes the answers half as changed in confidence as the votes were, or as they came.
 
-    `before` is the mean confidence of the votes as they came.
+    `before` is the mean confidence of the votes as they came; a `guarded` answer has that.
     """
     if not settings.calibrated:
         return 1.0
     strength, mass = ask("votes", 1.0)
-    return 1.0 if mass <= 0 else _exponent(ask, "answer", (before + float(strength / mass)) / 2)
+    if mass <= 0:
+        return 1.0
+    return _exponent(ask, "answer", before if guarded else (before + float(strength / mass)) / 2)
 
 
 def _exponent(ask: Ask, about: str, confidence: float) -> float:

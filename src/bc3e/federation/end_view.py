@@ -22,6 +22,9 @@ from bc3e.federation.scoring import Labels
 from bc3e.federation.views import View
 from bc3e.model.evidence import FloatArray
 from bc3e.model.parameters import Parameters
+from bc3e.selection import CAUTIOUS
+
+NEARLY = 1e-9  # weights that are shared out add up to their total but for rounding
 
 # True labels of a clustering of the attacker's own site, for the objects of a block.
 OwnLabels = Callable[[RowBlock, str], Labels]
@@ -61,11 +64,13 @@ def from_answers(
     parameters = Parameters(result.class_mean, result.class_variance, result.delta2, nothing)
     weight = None if model.vote_weight is None else float(model.vote_weight)
     calibrated = model.vote_calibration is not None
-    powers = Powers(result.vote_exponent, result.answer_exponent, weight, calibrated)
     classifiers = sum(len(names) for _, names in shown.block.votes)
     listed = sum(len(names) for _, names in shown.block.clusters)
     # How many clusterings count is not known where weights are shared out: try.
     for clusterings in range(listed, len(own), -1):
+        shared = model.evidence_weight == "auto" and result.evidence_weight * clusterings
+        guarded = calibrated and 0.0 < shared <= CAUTIOUS + NEARLY
+        powers = Powers(result.vote_exponent, result.answer_exponent, weight, calibrated, guarded)
         known = Known(own, classifiers, clusterings, result.evidence_weight, parameters, powers)
         found = read_answers(shown.answer, known, starts)
         if found is not None:

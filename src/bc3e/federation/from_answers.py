@@ -88,10 +88,14 @@ def read_answers(
         starts=starts,
         tolerance=max(TOLERANCE, AMPLIFIED * rounded),
     )
-    return None if solution is None else _matched(answer, known, solution, max(MATCH, 10.0 * rounded))
+    if solution is None:
+        return None
+    return _matched(answer, known, solution, max(MATCH, 10.0 * rounded), found.frequencies)
 
 
-def _matched(answer: FloatArray, known: Known, solution: Solution, tolerance: float) -> Reading | None:
+def _matched(
+    answer: FloatArray, known: Known, solution: Solution, tolerance: float, frequencies: FloatArray
+) -> Reading | None:
     """Labels and votes of every object, by running all of them forwards."""
     ways = vote_totals(known.classifiers, answer.shape[1])
     own = [np.arange(len(column.profile)) for column in known.own]
@@ -103,7 +107,7 @@ def _matched(answer: FloatArray, known: Known, solution: Solution, tolerance: fl
     evidence = [p[rows] for p, rows in zip(profiles, chosen[:, 1:].T, strict=True)]
     told = answers_of(
         ways[chosen[:, 0]], evidence, known.weight * known.clusterings, known.weight,
-        known.parameters, known.powers,
+        known.parameters, known.powers, frequencies,
     )  # fmt: skip
     labels = np.empty((len(answer), len(solution.profiles)), dtype=np.intp)
     votes = np.empty_like(answer)

@@ -90,7 +90,7 @@ KINDS: dict[str, Kind] = {
     ),
     "report": Kind({"values": _array("float64", 3 + 2 * CLASSES, maskable=True)}),
     # Once, after the last iteration.
-    "finish": Kind({"exponent": _array("float64", 1)}),
+    "finish": Kind({"exponent": _array("float64", 1), "classes": _array("float64", CLASSES)}),
     "answer": Kind({"probabilities": _array("float64", OBJECTS, CLASSES)}),
 }
 
@@ -127,7 +127,7 @@ MEANINGS: dict[str, Meaning] = {
     "counts": Meaning("learn", "expected class counts per cluster of one site", _TOTALS, 36),
     "profiles": Meaning("learn", "class profiles of clusters the reader has itself"),
     "report": Meaning("learn", "sums over the objects of a block", "sums over objects of all sites"),
-    "finish": Meaning("answer", "how confident answers are compared with votes"),
+    "finish": Meaning("answer", "how confident answers are, how often all votes choose each class"),
     "answer": Meaning(
         "answer", "the result for the reader's objects, from which few clusterings can be told apart"
     ),

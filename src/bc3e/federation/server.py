@@ -87,8 +87,11 @@ class Server(Role):
             max_iter=self.run.settings.max_iter, tol=self.run.settings.tol, keep=self._keep,
         )  # fmt: skip
         bound = settle(self, fit.parameters) + self.rules.log_prior(fit.parameters, self.row_weights)
-        power = answer_exponent(self._ask, self.run.settings, self.confidence)
-        self._tell("finish", {"exponent": np.array([power])})
+        guarded = self.run.settings.guarded and self.weight > 0
+        power = answer_exponent(self._ask, self.run.settings, self.confidence, guarded)
+        classes = self._ask("classes", 1.0) if guarded else np.zeros(len(fit.parameters.class_mean))
+        shares = classes / classes.sum() if guarded else classes  # all 0: nothing has to be guarded
+        self._tell("finish", {"exponent": np.array([power]), "classes": shares})
         self.done = True
         return Learned(fit, bound, self.exponent, power, self.weight)
 

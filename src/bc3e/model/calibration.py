@@ -11,7 +11,9 @@ Inside the model that is what they need: the clusterings are weighed against
 votes of the right size. As an answer neither the votes nor the refined
 shares can be relied on alone. Log-loss is convex, so a mean of the two loses little
 where one is wrong: the answer is the mean of the votes as they were given and of
-the refined shares, as far as the refined label stays in front.
+the refined shares, as far as the refined label stays in front. Where labels hardly
+move, the refined shares say little that the votes do not say; there the other half of
+the second opinion is what the clusters say of an object without its own votes.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
-from bc3e.model.inference import Workers
+from bc3e.model.inference import State, Workers
 
 EXPONENTS = (0.15, 6.0)
 CERTAIN = 0.98  # the highest accuracy that agreement may stand for
@@ -31,6 +33,7 @@ FLOOR = 1e-3  # added to every share: a vote of zero is not a proof
 BLOCK = 65_536  # rows at a time where a copy of the whole table would be too much
 GIVEN = 0.75  # share of the votes as given in the answer: they count as three, the refined as one
 AHEAD = 1e-6  # by which the refined label stays in front of the others
+ALONE = 3.0  # labels that the clusters count as where they speak alone: as many as the votes
 
 
 def softmax(values: FloatArray) -> FloatArray:
@@ -140,4 +143,62 @@ def blended(votes: FloatArray, refined: FloatArray, winners: NDArray[np.intp]) -
     most = np.where(behind < 0, (ahead - AHEAD) / np.where(behind < 0, ahead - behind, 1.0), 1.0)
     part = np.clip(most.min(axis=1, keepdims=True), 0.0, GIVEN) * (total > 0)
     answer: FloatArray = part * given + (1.0 - part) * refined
+    return answer
+
+
+def second_opinion(
+    refined: FloatArray, state: State, frequencies: FloatArray, rows: slice = slice(None)
+) -> FloatArray:
+    """Mean of the refined shares and of what the clusters say alone; refined without a cluster label.
+
+    At rest d is the weight of the labels times the expected shares of the classes, and
+    g (tendency - mean) what the labels add to it: their sum, over the weight, is the mean
+    posterior phi of the clusterings, each of which multiplies softmax(tendency) by
+    the profile of one cluster. Divided by softmax(tendency), which holds the object's own votes,
+    it leaves the likelihood of the cluster labels.
+
+    Parameters
+    ----------
+    refined : (P, k) array
+        Refined shares of the `rows`.
+    state : State
+        Posteriors at rest.
+    frequencies : (k,) array
+        Class frequencies by the votes.
+    """
+    weight = state.d[rows].sum(axis=1, keepdims=True)
+    told = state.d[rows] + state.g[rows, None] * (state.tendency[rows] - state.mean[rows])
+    told = np.maximum(told / np.where(weight > 0, weight, 1.0), 0.0)
+    likelihood = (told + FLOOR) / (softmax(state.tendency[rows]) + FLOOR)
+    alone = frequencies * likelihood**ALONE
+    alone /= alone.sum(axis=1, keepdims=True)
+    opinion: FloatArray = np.where(weight > 0, (refined + alone) / 2, refined)
+    return opinion
+
+
+def pooled(
+    votes: FloatArray, second: FloatArray, leading: FloatArray, winners: NDArray[np.intp]
+) -> FloatArray:
+    """Three parts votes as given and one part second opinion, with the winner in front.
+
+    Parameters
+    ----------
+    votes : (P, k) array
+        Votes per class as they were given; a row without votes is left to `second`.
+    second : (P, k) array
+        Shares of the second opinion.
+    leading : (P, k) array
+        Shares in which the winner leads, to be mixed in as far as it takes to put it in front.
+    winners : (P,) array
+    """
+    total = votes.sum(axis=1, keepdims=True)
+    part = GIVEN * (total > 0)
+    shares = part * votes / np.where(total > 0, total, 1.0) + (1.0 - part) * second
+    rows = np.arange(len(shares))
+    behind = shares[rows, winners][:, None] - shares
+    ahead = leading[rows, winners][:, None] - leading
+    short = (behind < AHEAD) & (ahead > behind)
+    most = np.where(short, (ahead - AHEAD) / np.where(short, ahead - behind, 1.0), 1.0)
+    part = np.clip(most.min(axis=1, keepdims=True), 0.0, 1.0)
+    answer: FloatArray = part * shares + (1.0 - part) * leading
     return answer

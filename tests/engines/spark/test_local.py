@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import bc3e
+from bc3e import selection
 from bc3e.engines import spark as engine
 from tests.engines.spark.tables import CLASSES, expected, frame_of, planted, same, scores
 
@@ -59,7 +60,11 @@ def test_patterns_give_the_local_fit(spark: Any, model: bc3e.BC3E) -> None:
     ).all()
 
 
-def test_rows_that_stay_where_they_are_give_the_local_fit(spark: Any) -> None:
+@pytest.mark.parametrize("witnessed", [True, False])
+def test_rows_that_stay_where_they_are_give_the_local_fit(
+    spark: Any, witnessed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "support", lambda sides: 1.0 if witnessed else -1.0)
     table = planted(4_000)
     frame = frame_of(spark, table).repartition(3)
     outcome = engine.refine(
@@ -76,6 +81,10 @@ def test_rows_that_stay_where_they_are_give_the_local_fit(spark: Any) -> None:
     assert told.answer_exponent_ == pytest.approx(local.answer_exponent_, abs=1e-10)
     assert np.allclose(told._shares[0], local._shares[0])
     assert np.allclose(told._shares[1], local._shares[1])
+    if witnessed:
+        assert told._frequencies is None
+    else:
+        assert told._frequencies == pytest.approx(local._frequencies, abs=1e-12)
     assert str(told.summary()).count("4,000") >= 1
     assert resident(spark) == 0
 

@@ -9,7 +9,13 @@ from functools import partial
 import numpy as np
 from scipy.interpolate import BarycentricInterpolator
 
-from bc3e.agreement import COMPANY, agreeing_pairs, choices_in_company, weights_in_company
+from bc3e.agreement import (
+    COMPANY,
+    agreeing_pairs,
+    choices_in_company,
+    class_votes,
+    weights_in_company,
+)
 from bc3e.engines.spark.blocks import Blocks
 from bc3e.engines.spark.placement import ONE, SparkPlacement, View
 from bc3e.errors import InputError
@@ -75,6 +81,11 @@ class SparkInquiry(Inquiry):
         asked = partial(self.blocks.ask, lambda part: agreeing_pairs(part.table, part.weights))
         same, both = self._once("agreement", asked)
         return float(same / both) if both > 0 else None
+
+    def class_frequencies(self, objects: Objects) -> FloatArray:
+        sums = self.blocks.ask(lambda part: class_votes(part.table, part.weights))
+        frequencies: FloatArray = sums / sums.sum()
+        return frequencies
 
     def evidence(self, objects: Objects, counted: FloatArray, vote_weight: float | None) -> Evidence:
         table, layout = objects.table, objects.table.layout
