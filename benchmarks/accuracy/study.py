@@ -24,6 +24,7 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 import bc3e
+from bc3e.selection import CAUTIOUS
 from benchmarks.accuracy.cases import Case, load, prepare, specs
 from benchmarks.accuracy.methods import Outcome, fit
 from benchmarks.accuracy.run import rich_table
@@ -64,6 +65,10 @@ def every_classifier_alike(table: Any, weights: Any) -> Any:
     return np.ones(len(table.votes))
 
 
+def never_more(*asked: Any) -> float:
+    return CAUTIOUS
+
+
 def fixed_settings() -> dict[str, Variant]:
     """Total evidence, iterations, start and delta2, without any choice."""
     found = {f"{total:g}": Variant(total=total) for total in (0.25, 0.5, 1.0, 3.0, 8.0)}
@@ -78,18 +83,19 @@ def fixed_settings() -> dict[str, Variant]:
 def parts() -> dict[str, Variant]:
     """The default, and the default with one thing changed."""
     found = {"default": Variant()}
-    for name, values in {
-        "bc3e.selection.CAUTIOUS": (0.1, 0.5),
-        "bc3e.selection.LEAD": (0.0, 0.05, 0.2),
-        "bc3e.selection.MISTAKEN": (0.1, 0.001),
-        "bc3e.model.calibration.GIVEN": (0.5, 0.9),
-        "bc3e.model.calibration.ALONE": (1.0, 6.0),
+    for names, values in {
+        ("bc3e.selection.CAUTIOUS", "bc3e.learning.CAUTIOUS"): (0.1, 0.5),
+        ("bc3e.selection.LEAD",): (0.0, 0.05, 0.2),
+        ("bc3e.selection.MISTAKEN",): (0.1, 0.001),
+        ("bc3e.model.calibration.GIVEN",): (0.5, 0.9),
+        ("bc3e.model.calibration.ALONE",): (1.0, 6.0),
     }.items():
         for value in values:
-            found[f"{name.rsplit('.', 1)[1]} {value:g}"] = Variant(changed={name: value})
-    alike = {"bc3e.estimator.classifier_weights": every_classifier_alike}
+            changed = dict.fromkeys(names, value)
+            found[f"{names[0].rsplit('.', 1)[1]} {value:g}"] = Variant(changed=changed)
+    alike = {"bc3e.inquiry.classifier_weights": every_classifier_alike}
     found["every classifier alike"] = Variant(changed=alike)
-    found["no witness asked"] = Variant(changed={"bc3e.selection.TOTALS": ()})
+    found["no witness asked"] = Variant(changed={"bc3e.learning.choose_total": never_more})
     return found
 
 

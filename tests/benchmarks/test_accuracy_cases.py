@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # benchmarks is no installed package
 
-from benchmarks.accuracy import cases, metrics, scores, summary
+from benchmarks.accuracy import cases, metrics, scores, study, summary
 from benchmarks.accuracy.ensembles import NO_SIGNAL
 from benchmarks.accuracy.registry import all_specs
 from benchmarks.accuracy.specs import FAMILIES, NEED_FILES
@@ -210,3 +210,12 @@ def test_a_method_that_fails_is_reported():
     assert row.error == "ValueError: no"
     assert np.isnan(row.gain)
     assert summary.summarize([row]).failed == 1
+
+
+def test_every_part_that_the_study_changes_is_there() -> None:
+    """Every variant of the study can be fitted: the parts that it changes are there."""
+    case = cases.load(SPECS["moons/0.1"])
+    for variant in study.parts().values():
+        shares = variant(case).probabilities
+        assert shares.shape == (len(case.truth), case.n_classes)
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
