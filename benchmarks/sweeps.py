@@ -1,12 +1,28 @@
-"""How fast the sweeps of the E-step settle: largest change of any class tendency per sweep."""
+"""How many sweeps of the E-step a posterior takes: ``python -m benchmarks.sweeps``.
+
+Sweeps of the readable reference, from the cold state until no mean of any object moves by more than
+1e-12 any more, for the plain step, for means and precisions together, and with s following as well; then
+the largest change of any class tendency per sweep of the kernels.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 
 import bc3e
 from bc3e.labels import LabelTable
+from bc3e.model import reference
+from bc3e.model.evidence import Evidence
 from bc3e.model.inference import Workers, cold_state, e_step
+from bc3e.model.parameters import Parameters
+from bc3e.objects import Objects
+
+OBJECTS, MOST, SETTLED = 400, 200, 1e-12
+SHOWN = (1, 2, 4, 8, 12, 16, 20)
 
 
 def planted(n: int, k: int, r2: int) -> tuple[np.ndarray, np.ndarray]:
@@ -17,24 +33,75 @@ def planted(n: int, k: int, r2: int) -> tuple[np.ndarray, np.ndarray]:
     return votes, np.where(rng.random((n, r2)) < 0.8, fine, rng.integers(2 * k, size=(n, r2)))
 
 
-def main() -> None:
-    votes, clusters = planted(4000, 5, 8)
-    print(
-        "setting                    sweep:  " + "".join(f"{i:>8}" for i in (1, 2, 4, 8, 12, 16, 20, 30))
-    )
-    for setting in ({}, {"delta2": 0.1}, {"delta2": 10.0}, {"evidence_weight": 1.0}):
-        model = bc3e.BC3E(**setting).fit(votes, clusters)
-        evidence = LabelTable.read(votes, clusters).evidence(
-            evidence_weights=model.evidence_weights_, vote_weight=3.0
+def problem(k: int, r2: int, total: float, **setting: object) -> tuple[Evidence, Parameters, bool]:
+    votes, clusters = planted(4000, k, r2)
+    model = bc3e.BC3E(evidence_weight=total / r2, **setting).fit(votes, clusters)
+    evidence = (
+        Objects.of(LabelTable.read(votes, clusters))
+        .table.take(np.arange(OBJECTS))
+        .evidence(
+            evidence_weights=model.evidence_weights_,
+            classifier_weights=model.classifier_weights_,
+            vote_weight=model.vote_weight,
+            vote_exponent=model.vote_exponent_,
         )
-        state = cold_state(evidence, model._learned)
-        changes = []
-        for _ in range(30):
-            before = state.mean.copy()
-            e_step(evidence, model._learned, state, structured=True, sweeps=1, workers=Workers(1))
-            changes.append(np.abs(state.mean - before).max())
-        shown = "".join(f"{changes[i - 1]:8.0e}" for i in (1, 2, 4, 8, 12, 16, 20, 30))
-        print(f"{setting!s:<35}{shown}")
+    )
+    return evidence, model._learned, model.posterior == "structured"
+
+
+@contextmanager
+def step(kind: str) -> Iterator[None]:
+    """Only the plain step, or the coupled one without s following, or as it is."""
+    if kind == "plain":
+
+        def refused(*arguments: object) -> tuple[float, float, float]:
+            return np.nan, np.nan, np.nan  # no step: the plain one is taken
+
+        with mock.patch.object(reference, "coupled_step", refused):
+            yield
+    else:
+        with mock.patch.object(reference, "FOLLOWED", reference.FOLLOWED if kind == "kept" else 0.0):
+            yield
+
+
+def sweeps_needed(evidence: Evidence, parameters: Parameters, structured: bool) -> int:
+    q = reference.Gaussian.of(cold_state(evidence, parameters), structured)
+    for count in range(1, MOST + 1):
+        after = reference.sweep(evidence, parameters, q, structured)
+        moved = max(float(np.abs(after.m - q.m).max()), float(np.abs(after.e - q.e).max()))
+        if moved <= SETTLED:
+            return count
+        q = after
+    return MOST
+
+
+def changes(evidence: Evidence, parameters: Parameters, structured: bool) -> list[float]:
+    state, found = cold_state(evidence, parameters), []
+    for _ in range(max(SHOWN)):
+        before = state.mean.copy()
+        e_step(evidence, parameters, state, structured=structured, sweeps=1, workers=Workers(1))
+        found.append(float(np.abs(state.mean - before).max()))
+    return [found[i - 1] for i in SHOWN]
+
+
+def main() -> None:
+    settings = [(k, 8, total, {}) for k in (2, 5, 10) for total in (0.25, 1.0, 3.0)]
+    settings += [(5, 8, 3.0, {"delta2": 0.1}), (5, 8, 3.0, {"delta2": 10.0})]
+    settings += [(5, 8, 8.0, {"posterior": "factorized", "profile_prior": None, "max_iter": 20})]
+    print(
+        f"sweeps until no mean of {OBJECTS} objects moves by {SETTLED:g} (at most {MOST}); changes per sweep"
+    )
+    print("classes  labels  setting                       plain  together   kept   " + "".join(
+        f"{i:>7}" for i in SHOWN))  # fmt: skip
+    for k, r2, total, setting in settings:
+        given = problem(k, r2, total, **setting)
+        counts = []
+        for kind in ("plain", "together", "kept"):
+            with step(kind), np.errstate(invalid="ignore"):
+                counts.append(sweeps_needed(*given))
+        told = ", ".join(f"{name} {value}" for name, value in setting.items() if name != "max_iter")
+        shown = "".join(f"{change:7.0e}" for change in changes(*given))
+        print(f"{k:7}  {total:6g}  {told:<28}{counts[0]:7}{counts[1]:10}{counts[2]:7}   {shown}")
 
 
 if __name__ == "__main__":

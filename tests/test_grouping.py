@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from bc3e import grouping
+from bc3e.columns import LabelColumn
+from bc3e.labels import LabelTable
+from bc3e.objects import Objects
 
 
 @pytest.mark.parametrize("different", [1, 5, 3000, 200_000])
@@ -27,3 +30,23 @@ def test_the_number_of_different_keys_is_estimated() -> None:
         found = grouping._estimate(rng.integers(different, size=grouping.LOOKED_AT))
         assert found == pytest.approx(different, rel=0.2)
     assert grouping._estimate(np.arange(grouping.LOOKED_AT)) > 1e9
+
+
+def test_rows_that_all_differ_are_not_copied_and_drawn_alike_in_any_order() -> None:
+    rng = np.random.default_rng(0)
+    number = np.arange(3000)
+    clusters = np.stack([number % 60, number // 60], axis=1)
+    votes = rng.integers(3, size=(3000, 2))
+    order = rng.permutation(3000)
+    table, shuffled = LabelTable.read(votes, clusters), LabelTable.read(votes[order], clusters[order])
+    objects, others = Objects.of(table), Objects.of(shuffled)
+    assert objects.inverse is None
+    assert objects.table is table
+    drawn, again = objects.sample(500, 7), others.sample(500, 7)
+    for one, two in zip(drawn.table.clusters, again.table.clusters, strict=True):
+        assert isinstance(one, LabelColumn)
+        assert isinstance(two, LabelColumn)
+        assert np.array_equal(one.codes, two.codes)
+    grouped = Objects.of(LabelTable.read(np.tile(votes, (2, 1)), np.tile(clusters, (2, 1))))
+    assert grouped.inverse is not None
+    assert grouped.table.n_objects == 3000

@@ -375,7 +375,7 @@ def test_a_kept_label_stays_in_front_of_a_tie() -> None:
 def test_a_tie_that_nobody_broke_was_not_decided() -> None:
     layout = Layout((1,), (False,))
     evidence = Evidence(
-        votes=np.array([[1.5, 1.5], [3.0, 0.0]]),
+        ballots=np.array([[1.5, 1.5], [3.0, 0.0]]),
         labels=np.array([[-1], [0]], dtype=np.int32),
         memberships=(),
         weights=np.ones(2),

@@ -302,12 +302,13 @@ class BC3E(Reported, ConsensusEstimator):
         self._adopt(table, found)
         self._keep(objects, study.evidence, found.fit, state, found.bound)
         confidence, voted = study.confidence, study.voted
-        del found, study  # the evidence is as large as the posterior, and done with
+        del found, study  # the evidence is large, and done with
+        state = self._state = state.lighter()
         self.answer_exponent_ = 1.0
         if self.vote_calibration is not None and voted:
-            shares = softmax(state.mean)
-            self.answer_exponent_ = exponent_for(shares, objects.weights, confidence, self._workers())
-            del shares
+            self.answer_exponent_ = exponent_for(
+                softmax(state.mean), objects.weights, confidence, self._workers(), overwrite=True
+            )
         return self._answer_for(objects, state)
 
     def _adopt(self, table: LabelTable, found: Learned) -> None:

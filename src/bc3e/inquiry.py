@@ -17,7 +17,7 @@ from bc3e.model.calibration import exponent_for, mean_confidence, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters, Rules
-from bc3e.model.schedule import Fit, Progress, infer, run_em
+from bc3e.model.schedule import PASSING, Fit, Progress, infer, run_em
 from bc3e.model.shrinkage import Shrinkage, learn_shrinkage
 from bc3e.model.starts import (
     cluster_counts,
@@ -67,31 +67,30 @@ class Inquiry:
 
     def voted(self, evidence: Evidence) -> bool:
         """Whether there is a vote for any object."""
-        return bool(evidence.votes.any())
+        return bool(evidence.ballots.any())
 
     def confidence(self, evidence: Evidence) -> float:
         """Mean share of the strongest class of the votes."""
-        return mean_confidence(*evidence.distinct_votes(), workers=self.workers)
+        return mean_confidence(evidence.ballots, evidence.ballot_weights(), workers=self.workers)
 
     def exponent(self, evidence: Evidence, confidence: float) -> float:
         """The power at which the mean confidence of the votes is `confidence`."""
-        return exponent_for(*evidence.distinct_votes(), confidence, self.workers)
+        return exponent_for(evidence.ballots, evidence.ballot_weights(), confidence, self.workers)
 
     def tempered(self, evidence: Evidence, exponent: float) -> Evidence:
         """The same objects with votes raised to a power."""
-        votes, groups = tempered(evidence.distinct_votes()[0], exponent), evidence.vote_groups
-        return replace(evidence, votes=votes if groups is None else votes[groups])
+        return replace(evidence, ballots=tempered(evidence.ballots, exponent))
 
     def vote_counts(self, evidence: Evidence) -> FloatArray:
         """Votes in each cluster, (n_rows, k)."""
         met = evidence.meetings()
         if met is None:
             return cluster_counts(evidence, vote_responsibilities(evidence.votes), self.workers)
-        return met.T @ vote_responsibilities(evidence.distinct_votes()[0])
+        return met.T @ vote_responsibilities(evidence.ballots)
 
     def shrinkage(self, evidence: Evidence, counts: FloatArray, unit: float) -> Shrinkage:
         """Strength and significance of every clustering, where `counts` are those of the votes."""
-        anchor = vote_responsibilities(evidence.votes)
+        anchor = vote_responsibilities(evidence.ballots)
         return learn_shrinkage(evidence, anchor, counts, unit, self.workers)
 
     def diffused_counts(self, evidence: Evidence) -> FloatArray:
@@ -107,8 +106,8 @@ class Inquiry:
         counts = cluster_counts(evidence, drawn, self.workers)
         if unit is None:
             return counts, None
-        alone = replace(evidence, vote_groups=None)  # objects with equal votes are drawn apart
-        return counts, learn_shrinkage(alone, drawn, counts, unit, self.workers)
+        # Objects with equal votes are drawn apart.
+        return counts, learn_shrinkage(evidence.apart(), drawn, counts, unit, self.workers)
 
     def climb(
         self,
@@ -120,6 +119,7 @@ class Inquiry:
         tol: float,
         name: str,
         observe: Callable[[Progress], bool],
+        passing: float = PASSING,
     ) -> Fit:
         """EM from a start."""
         return run_em(
@@ -132,6 +132,7 @@ class Inquiry:
             workers=self.workers,
             name=name,
             observe=observe,
+            passing=passing,
         )
 
     def settle(self, evidence: Evidence, parameters: Parameters, settled: float) -> tuple[State, float]:

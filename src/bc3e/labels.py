@@ -29,6 +29,7 @@ from bc3e.errors import InputError, InputTypeError
 from bc3e.grouping import distinct
 from bc3e.model.calibration import BLOCK, tempered
 from bc3e.model.evidence import Evidence, FloatArray, Layout
+from bc3e.model.rows import row_sum
 
 LARGEST_WEIGHT = 1e15  # beyond it sums of squares lose the other objects
 
@@ -187,24 +188,27 @@ class LabelTable:
         if vote_weight is not None:
             total = votes.sum(axis=1, keepdims=True)
             votes *= vote_weight / np.where(total > 0, total, 1.0)
-        votes = tempered(votes, vote_exponent)
-        votes = votes if groups is None else votes[groups]
-        hard = [
-            _stacked_rows(column, int(offset))
-            for column, offset in zip(self.clusters, layout.offsets[:-1], strict=True)
-            if isinstance(column, LabelColumn)
-        ]
         soft = tuple(column.scores for column in self.clusters if isinstance(column, ScoreColumn))
-        count = len(votes)
         return Evidence(
-            votes=votes,
-            labels=np.stack(hard, axis=1) if hard else np.empty((count, 0), dtype=np.int32),
+            ballots=tempered(votes, vote_exponent),
+            labels=self._stacked_labels(),
             memberships=soft,
-            weights=np.ones(count) if weights is None else weights,
+            weights=np.ones(self.n_objects) if weights is None else weights,
             evidence_weights=evidence_weights,
             layout=layout,
-            vote_groups=groups,
+            vote_groups=None if groups is None else groups.astype(np.int32, copy=False),
         )
+
+    def _stacked_labels(self) -> NDArray[np.signedinteger]:
+        """Rows of the stacked profiles that the hard labels select, -1 where missing, (N, h)."""
+        layout = self.layout
+        labels = np.empty((self.n_objects, len(layout.hard_columns)), dtype=layout.label_type)
+        for at, m in enumerate(layout.hard_columns):
+            column = self.clusters[m]
+            assert isinstance(column, LabelColumn)
+            np.add(column.codes, layout.offsets[m], out=labels[:, at], casting="unsafe")
+            labels[column.codes < 0, at] = -1
+        return labels
 
     def patterns(self) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
         """Rows of the distinct label patterns and each object's pattern; None if a column is soft."""
@@ -276,8 +280,10 @@ class LabelSchema:
 
 def soft_vote(votes: FloatArray) -> FloatArray:
     """Rows of votes scaled to sum to 1; a row without votes is uniform."""
-    total = votes.sum(axis=1, keepdims=True)
-    return np.where(total > 0, votes / np.where(total > 0, total, 1.0), 1.0 / votes.shape[1])
+    total = row_sum(votes)[:, None]
+    shares: FloatArray = votes / np.where(total > 0, total, 1.0)
+    shares[total[:, 0] <= 0] = 1.0 / votes.shape[1]
+    return shares
 
 
 def check_sample_weight(
@@ -347,11 +353,6 @@ def _same_index(votes: Frame | None, clusters: Frame | None) -> None:
             "its index differs from the index of votes",
             "Bring the rows into one order first: clusters = clusters.loc[votes.index].",
         )
-
-
-def _stacked_rows(column: LabelColumn, offset: int) -> NDArray[np.int32]:
-    codes = column.codes
-    return np.where(codes >= 0, codes.astype(np.int32) + np.int32(offset), np.int32(-1))
 
 
 def _take(column: Column, rows: NDArray[np.intp] | slice) -> Column:

@@ -22,7 +22,7 @@ from bc3e.model.calibration import softmax
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters, Rules, VarianceRule, normalize_profiles
-from bc3e.model.schedule import ROUGHLY, SETTLED, Fit, Progress
+from bc3e.model.schedule import PASSING, ROUGHLY, SETTLED, Fit, Progress
 from bc3e.model.shrinkage import shrinkage_counts
 from bc3e.objects import Objects
 from bc3e.progress import FitProgress
@@ -224,7 +224,7 @@ class Learner:
     def _trial(self, study: Studied, given: FloatArray) -> NDArray[np.intp]:
         """Refined labels, and nothing else, at the given weights of the clusterings."""
         if not given.any():
-            return leading_class(soft_vote(study.evidence.votes))
+            return study.evidence.per_object(leading_class(soft_vote(study.evidence.ballots)))
         found = self._fit(_with_weights(study, given), False, None, settled=ROUGHLY)
         return leading_class(softmax(found.state.mean))
 
@@ -262,6 +262,7 @@ class Learner:
                     tol=settings.tol,
                     name=name,
                     observe=observe,
+                    passing=max(PASSING, settled),
                 )
                 state, value = self.inquiry.settle(evidence, fit.parameters, settled)
                 value += rules.log_prior(fit.parameters, row_weights)

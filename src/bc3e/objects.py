@@ -7,7 +7,7 @@ by a database that hands over patterns and their counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,15 @@ class Objects:
         The sum of their weights.
     inverse : (N,) array or None
         The row of `table` that each row of the table before grouping became; None if it was not grouped.
+    ordered : bool
+        Whether the rows are in an order that does not depend on how they were given.
     """
 
     table: LabelTable
     counts: FloatArray
     weights: FloatArray
     inverse: NDArray[np.intp] | None
+    ordered: bool = field(default=True, kw_only=True)
 
     @classmethod
     def of(
@@ -61,6 +64,8 @@ class Objects:
         mass = objects if weights is None else weights
         if rows is None or inverse is None:
             return cls(table, objects, mass, None)
+        if counts is None and len(rows) == table.n_objects:  # no two are alike: no copy of them
+            return cls(table, objects, mass, None, ordered=False)
         totals = np.bincount(inverse, weights=counts, minlength=len(rows)).astype(np.float64)
         summed = totals
         if weights is not None:
@@ -88,7 +93,9 @@ class Objects:
         """That many objects, drawn without replacement; all if there are no more."""
         if self.n_objects <= size:
             return self
-        rows, counts = drawn_rows(self.counts, size, seed)
+        order = None if self.ordered else self.table.patterns()[0]
+        rows, counts = drawn_rows(self.counts if order is None else self.counts[order], size, seed)
+        rows = rows if order is None else order[rows]
         weights = self.weights[rows] * (counts / self.counts[rows])
         return Objects(self.table.take(rows), counts, weights, None)
 

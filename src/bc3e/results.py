@@ -62,17 +62,17 @@ def class_shares(
 
     `table` has one row, of the given weight, for each pattern of the answer.
     """
-    after = np.argmax(answer.probabilities, axis=1)
-    before = np.empty_like(after)
-    for first in range(0, len(after), BLOCK):
-        block = slice(first, first + BLOCK)
-        before[block] = leading_class(table.votes_per_class(block))
-    total, k = weights.sum(), answer.probabilities.shape[1]
-    shares = [
-        (np.bincount(winners, weights=weights, minlength=k) / total).tolist()
-        for winners in (before, after)
-    ]
-    return shares[0], shares[1], float(weights[before != after].sum() / total)
+    k, changed = answer.probabilities.shape[1], 0.0
+    before, after = np.zeros(k), np.zeros(k)
+    for first in range(0, len(weights), BLOCK):  # a block at a time: no copy of the whole table
+        rows = slice(first, first + BLOCK)
+        mass, now = weights[rows], np.argmax(answer.probabilities[rows], axis=1)
+        was = leading_class(table.votes_per_class(rows))
+        before += np.bincount(was, weights=mass, minlength=k)
+        after += np.bincount(now, weights=mass, minlength=k)
+        changed += float(mass[was != now].sum())
+    total = weights.sum()
+    return (before / total).tolist(), (after / total).tolist(), float(changed / total)
 
 
 def fit_summary(model: BC3E) -> Summary:

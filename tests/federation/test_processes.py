@@ -126,7 +126,7 @@ def test_several_crashes_one_after_the_other(tmp_path: Path, monkeypatch: pytest
     sites = mixed_sites()
     unbroken = federation.fit(sites, model=MODEL, allow_two=True)
     crashes = 0
-    for after, victim in ((150, "a"), (90, "server"), (60, "auxiliary-server:2"), (100, "c")):
+    for after, victim in ((110, "a"), (60, "server"), (40, "auxiliary-server:2"), (50, "c")):
         with monkeypatch.context() as patch:
             patch.setattr(processes, "watch", Killer(after, victim))
             with pytest.raises(RunInterrupted, match=victim):

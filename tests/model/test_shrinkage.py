@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -23,8 +21,9 @@ def test_cells_of_votes_and_clusters_are_as_good_as_objects() -> None:
     shares = vote_responsibilities(evidence.votes)
     counts = cluster_counts(evidence, shares)
     assert evidence.vote_groups is not None
-    single = learn_shrinkage(replace(evidence, vote_groups=None), shares, counts, 1.25, Workers(1))
-    together = learn_shrinkage(evidence, shares, counts, 1.25, Workers(1))
+    single = learn_shrinkage(evidence.apart(), shares, counts, 1.25, Workers(1))
+    by_ballot = vote_responsibilities(evidence.ballots)
+    together = learn_shrinkage(evidence, by_ballot, counts, 1.25, Workers(1))
     assert np.array_equal(together.strengths, single.strengths)
     assert together.significance == pytest.approx(single.significance, rel=1e-9)
     assert (single.significance > 3).any()
@@ -46,13 +45,11 @@ def test_gains_are_what_the_formula_says() -> None:
         assert gain == pytest.approx(told, rel=1e-9)
 
 
-def test_distinct_votes_are_all_votes() -> None:
+def test_ballots_are_all_votes() -> None:
     votes, clusters, _ = planted_table(1, n=200)
     table = LabelTable.read(votes, clusters)
     evidence = table.evidence(evidence_weights=np.ones(len(table.clusters)), vote_weight=3.0)
-    rows, mass = evidence.distinct_votes()
-    assert len(rows) < 200
-    assert evidence.vote_groups is not None
-    assert np.array_equal(rows[evidence.vote_groups], evidence.votes)
-    assert mass.sum() == 200
+    assert len(evidence.ballots) < 200
+    assert evidence.ballot_weights().sum() == 200
+    assert np.array_equal(evidence.apart().ballots, evidence.votes)
     assert np.array_equal(evidence.votes, 3.0 * table.votes_per_class() / len(table.votes))

@@ -285,7 +285,7 @@ class Client(Role):
         delta2, settled = (float(value) for value in given["scalars"])
         profiles = self.profiles[version]
         found = e_step(
-            replace(self._holder(message).evidence, votes=given["votes"]),
+            replace(self._holder(message).evidence, ballots=given["votes"]),
             Parameters(given["mean"], given["variance"], delta2, profiles),
             State(*(given[f"state.{name}"] for name in STATE)),
             structured=self.run.settings.structured, sweeps=sweeps, workers=ONE, settled=settled,

@@ -137,7 +137,7 @@ def label_blocks(
     for number, rows in order.items():
         own = np.sort(rows)
         evidence = Evidence(
-            votes=np.zeros((len(own), data.n_classes)),
+            ballots=np.zeros((len(own), data.n_classes)),
             labels=labels[own],
             memberships=tuple(block[own] for block in memberships),
             weights=np.ones(len(own)),

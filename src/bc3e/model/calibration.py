@@ -26,11 +26,12 @@ from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State, Workers
+from bc3e.model.rows import row_max, row_sum
 
 EXPONENTS = (0.15, 6.0)
 CERTAIN = 0.98  # the highest accuracy that agreement may stand for
 FLOOR = 1e-3  # added to every share: a vote of zero is not a proof
-BLOCK = 65_536  # rows at a time where a copy of the whole table would be too much
+BLOCK = 16_384  # rows at a time where a copy of the whole table would be too much
 GIVEN = 0.75  # share of the votes as given in the answer: they count as three, the refined as one
 AHEAD = 1e-6  # by which the refined label stays in front of the others
 ALONE = 3.0  # labels that the clusters count as where they speak alone: as many as the votes
@@ -38,9 +39,9 @@ ALONE = 3.0  # labels that the clusters count as where they speak alone: as many
 
 def softmax(values: FloatArray) -> FloatArray:
     """Rows as shares in proportion to exp."""
-    shares: FloatArray = values - values.max(axis=1, keepdims=True)
+    shares: FloatArray = values - row_max(values)[:, None]
     np.exp(shares, out=shares)
-    shares /= shares.sum(axis=1, keepdims=True)
+    shares /= row_sum(shares)[:, None]
     return shares
 
 
@@ -48,24 +49,67 @@ def tempered(votes: FloatArray, exponent: float, out: FloatArray | None = None) 
     """Rows raised to a power and scaled back to their sums; rows without votes stay empty."""
     if exponent == 1.0:
         return votes
-    total = votes.sum(axis=1, keepdims=True)
+    total = row_sum(votes)[:, None]
     powers: FloatArray = np.divide(votes, np.where(total > 0, total, 1.0), out=out)
     powers += FLOOR  # in place from here on: the table is large
     np.log(powers, out=powers)
     powers *= exponent
-    powers -= powers.max(axis=1, keepdims=True)
+    powers -= row_max(powers)[:, None]
     np.exp(powers, out=powers)
-    powers *= total / powers.sum(axis=1, keepdims=True)
+    powers *= total / row_sum(powers)[:, None]
     return powers
+
+
+class Confidence:
+    """How confident votes are at any power; what does not depend on the power is done once.
+
+    The tempered share of the strongest class is 1 / sum_i (x_i / x_max)^exponent, with x the shares
+    plus FLOOR.
+    """
+
+    def __init__(
+        self, votes: FloatArray, workers: Workers | None = None, *, overwrite: bool = False
+    ) -> None:
+        self.workers = workers or Workers(1)
+        self.logs = votes if overwrite else np.empty(votes.shape)
+        self.voted = np.empty(len(votes), dtype=np.bool_)
+
+        def run(first: int, last: int) -> None:
+            rows, logs = votes[first:last], self.logs[first:last]
+            total = row_sum(rows)
+            self.voted[first:last] = total > 0
+            np.divide(rows, np.where(total > 0, total, 1.0)[:, None], out=logs)
+            np.log(np.add(logs, FLOOR, out=logs), out=logs)
+            logs -= row_max(logs)[:, None]
+
+        self.workers.blocks(len(votes), run)
+
+    def strongest(self, exponent: float, first: int, last: int) -> FloatArray:
+        """Strongest share of the tempered votes of some objects, 0 without votes."""
+        powers = exponent * self.logs[first:last]
+        np.exp(powers, out=powers)
+        shares: FloatArray = self.voted[first:last] / row_sum(powers)
+        return shares
+
+    def sums(self, weights: FloatArray, exponent: float) -> FloatArray:
+        """Shares of the strongest class, and objects that have votes: two sums."""
+
+        def run(first: int, last: int) -> tuple[float, float]:
+            mass = weights[first:last]
+            strong = mass @ self.strongest(exponent, first, last)
+            return float(strong), float(mass[self.voted[first:last]].sum())
+
+        sums: FloatArray = np.sum(self.workers.blocks(len(self.logs), run), axis=0)
+        return sums
 
 
 def confidences(votes: FloatArray, exponent: float) -> FloatArray:
     """Strongest share of the tempered votes of each object, and 1; 0 and 0 without votes, (N, 2)."""
-    from bc3e.model.evidence_kernels import confidence_block  # compiled: asked for many times
-
-    each = np.empty((len(votes), 2))
-    confidence_block(np.ascontiguousarray(votes), exponent, FLOOR, each)
-    return each
+    if exponent == 1.0:  # as they are
+        total = row_sum(votes)
+        return np.stack([row_max(votes) / np.where(total > 0, total, 1.0), total > 0], axis=1)
+    asked = Confidence(votes)
+    return np.stack([asked.strongest(exponent, 0, len(votes)), asked.voted], axis=1)
 
 
 def mean_confidence(
@@ -85,26 +129,33 @@ def confidence_sums(
     votes: FloatArray, weights: FloatArray, exponent: float = 1.0, workers: Workers | None = None
 ) -> FloatArray:
     """Shares of the strongest class of the tempered votes, and objects that have votes: two sums."""
-    from bc3e.model.evidence_kernels import confidence_sum  # compiled: asked for many times
 
-    def run(first: int, last: int) -> tuple[float, float]:
-        return confidence_sum(first, last, votes, weights, exponent, FLOOR)
+    def run(first: int, last: int) -> FloatArray:
+        sums: FloatArray = weights[first:last] @ confidences(votes[first:last], exponent)
+        return sums
 
-    sums: FloatArray = np.sum((workers or Workers(1)).blocks(len(votes), run), axis=0)
-    return sums
+    found: FloatArray = np.sum((workers or Workers(1)).blocks(len(votes), run), axis=0)
+    return found
 
 
 def exponent_for(
-    votes: FloatArray, weights: FloatArray, confidence: float, workers: Workers | None = None
+    votes: FloatArray,
+    weights: FloatArray,
+    confidence: float,
+    workers: Workers | None = None,
+    *,
+    overwrite: bool = False,
 ) -> float:
-    """The power at which the mean confidence of the votes is `confidence`; 1 without votes."""
-    if not (votes.any(axis=1) & (weights > 0)).any():
+    """The power at which the mean confidence of the votes is `confidence`; 1 without votes.
+
+    With `overwrite` the votes are used up: no copy of them is made.
+    """
+    held = [Confidence(votes, workers, overwrite=overwrite)]
+    if held[0].sums(weights, 1.0)[1] <= 0:
         return 1.0
-    held = [votes]  # brentq keeps its function alive in a cycle: the votes shall not live as long
-    try:
-        return solve_exponent(
-            lambda exponent: mean_confidence(held[0], weights, exponent, workers), confidence
-        )
+    k = int(votes.shape[1])
+    try:  # brentq keeps its function alive in a cycle: the votes shall not live as long
+        return solve_exponent(lambda power: mean_of(held[0].sums(weights, power), k), confidence)
     finally:
         held.clear()
 
@@ -135,13 +186,13 @@ def blended(votes: FloatArray, refined: FloatArray, winners: NDArray[np.intp]) -
     winners : (P,) array
         The refined labels.
     """
-    total = votes.sum(axis=1, keepdims=True)
+    total, rows = row_sum(votes)[:, None], np.arange(len(votes))
     given = votes / np.where(total > 0, total, 1.0)
-    behind = given[np.arange(len(given)), winners][:, None] - given
-    ahead = refined[np.arange(len(given)), winners][:, None] - refined
+    behind = given[rows, winners][:, None] - given
+    ahead = refined[rows, winners][:, None] - refined
     # The largest part w of the votes at which w * behind + (1 - w) * ahead is still positive.
     most = np.where(behind < 0, (ahead - AHEAD) / np.where(behind < 0, ahead - behind, 1.0), 1.0)
-    part = np.clip(most.min(axis=1, keepdims=True), 0.0, GIVEN) * (total > 0)
+    part = np.clip(-row_max(-most)[:, None], 0.0, GIVEN) * (total > 0)
     answer: FloatArray = part * given + (1.0 - part) * refined
     return answer
 
@@ -166,12 +217,12 @@ def second_opinion(
     frequencies : (k,) array
         Class frequencies by the votes.
     """
-    weight = state.d[rows].sum(axis=1, keepdims=True)
+    weight = row_sum(state.d[rows])[:, None]
     told = state.d[rows] + state.g[rows, None] * (state.tendency[rows] - state.mean[rows])
     told = np.maximum(told / np.where(weight > 0, weight, 1.0), 0.0)
     likelihood = (told + FLOOR) / (softmax(state.tendency[rows]) + FLOOR)
     alone = frequencies * likelihood**ALONE
-    alone /= alone.sum(axis=1, keepdims=True)
+    alone /= row_sum(alone)[:, None]
     opinion: FloatArray = np.where(weight > 0, (refined + alone) / 2, refined)
     return opinion
 

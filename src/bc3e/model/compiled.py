@@ -35,18 +35,23 @@ def kernel(function: Function) -> Function:
     come from Python (see :mod:`bc3e.model.inference`): numba's own threading
     layers may not be entered from two threads at once.
     """
-    return _compiled(function)
+    return _compiled(function, cache=True)
+
+
+def part(function: Function) -> Function:
+    """Like :func:`kernel`, for what only kernels call: no entry from Python, cached with the caller."""
+    return _compiled(function, no_cpython_wrapper=True)
 
 
 def inlined(function: Function) -> Function:
     """Like :func:`kernel`, put into the caller's loop so that the loop can be vectorised."""
-    return _compiled(function, inline="always")
+    return _compiled(function, cache=True, inline="always")
 
 
 def _compiled(function: Function, **options: Any) -> Function:
     function.__qualname__ += f"_{FINGERPRINT}"  # names the file of the cache
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    return cast(Function, compiled)
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return cast(Function, numba.njit(**options)(function))
 
 
 def _reinterpreted(result: Any, argument: Any, form: Any) -> Any:

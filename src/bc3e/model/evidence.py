@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 LANES = 16  # objects that kernels take at a time; see bc3e.model.lanes
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+ALL = slice(None)
+Kind = TypeVar("Kind", bound=np.generic)
+IntArray = NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,25 @@ class Layout:
         sizes = [self.n_clusters[m] for m in self.soft_columns]
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
+    def empty_counts(self, k: int) -> tuple[FloatArray, FloatArray]:
+        """Room for counts of classes in clusters, as kernels fill it: (n_rows, k), and (q, k, LANES).
+
+        The second is for the clusters of soft clusterings, with a place for each lane.
+        """
+        return np.zeros((self.n_rows, k)), np.zeros((int(self.membership_offsets[-1]), k, LANES))
+
+    def folded(self, counts: FloatArray, spread: FloatArray) -> FloatArray:
+        """The counts with those of the soft clusterings put in, (n_rows, k)."""
+        starts = zip(self.membership_offsets[:-1], self.membership_offsets[1:], strict=True)
+        for m, (first, last) in zip(self.soft_columns, starts, strict=True):
+            counts[self.offsets[m] : self.offsets[m + 1]] = spread[first:last].sum(axis=2)
+        return counts
+
+    @property
+    def label_type(self) -> type[np.signedinteger]:
+        """The kind of number that stacked labels are: as small as it can be."""
+        return np.int16 if self.n_rows <= np.iinfo(np.int16).max else np.int32
+
     def split(self, stacked: FloatArray) -> list[FloatArray]:
         """Cut a stacked (n_rows, ...) array into one block per clustering."""
         return [stacked[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
@@ -74,9 +95,9 @@ class Evidence:
 
     Attributes
     ----------
-    votes : (P, k) float64
-        Votes per class, the c of the model; a row's sum is its R1.
-    labels : (P, h) int32
+    ballots : (G, k) float64
+        Votes per class, the c of the model, as often as they differ; a row's sum is its R1.
+    labels : (P, h) int16 or int32
         For each hard clustering the row of the stacked profiles that the
         object's label selects; -1 where the label is missing.
     memberships : tuple of (P, k_m) float
@@ -86,32 +107,50 @@ class Evidence:
     evidence_weights : (r2,) float64
         How much a label of each clustering counts (w_m; 1 in the paper).
     layout : Layout
-    vote_groups : (P,) int or None
-        Numbers from 0 up, equal where the votes are, if that is known.
+    vote_groups : (P,) int32 or None
+        The row of `ballots` that has an object's votes; None if each has its own.
     """
 
-    votes: FloatArray
+    ballots: FloatArray
     labels: IntArray
     memberships: tuple[NDArray[np.floating], ...]
     weights: FloatArray
     evidence_weights: FloatArray
     layout: Layout
-    vote_groups: NDArray[np.intp] | None = None
+    vote_groups: NDArray[np.int32] | None = None
+
+    def __post_init__(self) -> None:
+        kind = self.layout.label_type
+        if self.labels.dtype != kind:
+            object.__setattr__(self, "labels", self.labels.astype(kind))
 
     @property
     def n_patterns(self) -> int:
-        return int(self.votes.shape[0])
+        return len(self.weights)
 
     @property
     def n_classes(self) -> int:
-        return int(self.votes.shape[1])
+        return int(self.ballots.shape[1])
 
-    def distinct_votes(self) -> tuple[FloatArray, FloatArray]:
-        """The different rows of votes, as far as they are known to be alike, and their weights."""
+    @property
+    def votes(self) -> FloatArray:
+        """Votes of every object, (P, k): made when asked for, and large."""
+        return self.per_object(self.ballots)
+
+    def per_object(self, values: NDArray[Kind], rows: slice = ALL) -> NDArray[Kind]:
+        """A value for each ballot as one for each object that has it, or for some of the objects."""
+        return values[rows if self.vote_groups is None else self.vote_groups[rows]]
+
+    def apart(self) -> Evidence:
+        """The same, with a ballot for each object."""
+        return replace(self, ballots=self.votes, vote_groups=None)
+
+    def ballot_weights(self) -> FloatArray:
+        """Weight of the objects that have each of the ballots, (G,)."""
         if self.vote_groups is None:
-            return self.votes, self.weights
-        mass = np.bincount(self.vote_groups, weights=self.weights).astype(np.float64)
-        return self.votes[self.group_rows()], mass
+            return self.weights
+        found = np.bincount(self.vote_groups, weights=self.weights, minlength=len(self.ballots))
+        return found.astype(np.float64, copy=False)
 
     def meetings(self) -> FloatArray | None:
         """Weight of the objects of each vote group in each hard cluster, (groups, n_rows).
@@ -122,10 +161,10 @@ class Evidence:
         groups, rows = self.vote_groups, self.layout.n_rows
         if groups is None or len(self.layout.soft_columns):
             return None
-        count = int(groups.max()) + 1
+        count = len(self.ballots)
         if 2 * count * rows > self.labels.size:
             return None
-        met, where = np.zeros(count * rows), groups * rows
+        met, where = np.zeros(count * rows), groups * np.intp(rows)
         for column in self.labels.T:
             if (column >= 0).all():
                 met += np.bincount(where + column, weights=self.weights, minlength=len(met))
@@ -134,13 +173,6 @@ class Evidence:
                 cells = (where + column)[there]
                 met += np.bincount(cells, weights=self.weights[there], minlength=len(met))
         return met.reshape(count, rows)
-
-    def group_rows(self) -> NDArray[np.intp]:
-        """A row of each vote group."""
-        assert self.vote_groups is not None
-        found = np.empty(int(self.vote_groups.max()) + 1, dtype=np.intp)
-        found[self.vote_groups] = np.arange(self.n_patterns)
-        return found
 
     def membership_block(self, m: int) -> NDArray[np.floating]:
         """Memberships of soft clustering m, (P, k_m)."""
@@ -164,11 +196,11 @@ class Evidence:
         """Some of the rows."""
         return replace(
             self,
-            votes=self.votes[rows],
+            ballots=self.ballots[rows] if self.vote_groups is None else self.ballots,
             labels=self.labels[rows],
             memberships=tuple(block[rows] for block in self.memberships),
             weights=self.weights[rows],
-            vote_groups=None,
+            vote_groups=None if self.vote_groups is None else self.vote_groups[rows],
         )
 
     def assignments(self) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[Any]]]:

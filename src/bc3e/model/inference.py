@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bc3e.model.evidence import Evidence, FloatArray
+from bc3e.model.evidence import LANES, Evidence, FloatArray
 from bc3e.model.parameters import Parameters
+from bc3e.model.rows import row_sum
 from bc3e.model.statistics import Statistics
 
 BLOCK = 4096
@@ -38,17 +40,23 @@ class State:
     d: FloatArray
     g: FloatArray
 
+    def lighter(self) -> State:
+        """The same with part a in single precision: to be kept, not to be gone on from."""
+        return replace(self, a=self.a.astype(np.float32))
+
     def covariances(self, structured: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
         """V11, V22 and V12 of every pattern and class, each (P, k)."""
-        g = self.g[:, None]
+        a, d, g = self.a.astype(np.float64), self.d, self.g[:, None]
         if not structured:
-            return 1.0 / (self.a + g), 1.0 / (self.d + g), np.zeros_like(self.a)
-        det = self.a * self.d + g * (self.a + self.d)
-        return (self.d + g) / det, (self.a + g) / det, g / det
+            return 1.0 / (a + g), 1.0 / (d + g), np.zeros_like(a)
+        det = a * d + g * (a + d)
+        return (d + g) / det, (a + g) / det, g / det
 
 
 def label_weights(evidence: Evidence) -> FloatArray:
     """R2 of every pattern: the summed weights of the cluster labels it has."""
+    if not evidence.memberships and evidence.labels.min(initial=0) >= 0:  # nothing is missing
+        return np.broadcast_to(evidence.evidence_weights.sum(), evidence.n_patterns)
     total = np.zeros(evidence.n_patterns)
     for m, present, _ in evidence.assignments():
         total += evidence.evidence_weights[m] * present
@@ -61,16 +69,27 @@ def cold_state(evidence: Evidence, parameters: Parameters) -> State:
     It depends on the object alone, which is why new objects get the same
     answer as objects that were part of the fit.
     """
-    return cold_posteriors(evidence.votes, label_weights(evidence), parameters)
+    spread = evidence.per_object(_spread(row_sum(evidence.ballots), evidence.n_classes))
+    spread += 1.0 / parameters.class_variance
+    return _cold(spread, label_weights(evidence), parameters)
 
 
-def cold_posteriors(votes: FloatArray, label_weight: FloatArray, parameters: Parameters) -> State:
-    """:func:`cold_state` from vote totals c (P, k) and label weights R2 (P,) alone."""
-    p, k = votes.shape
-    mean = np.repeat(parameters.class_mean[None, :], p, axis=0)
-    a = 1.0 / parameters.class_variance[None, :] + votes.sum(axis=1, keepdims=True) / k
-    d = np.repeat(label_weight[:, None] / k, k, axis=1)
-    return State(mean, mean.copy(), a, d, np.full(p, 1.0 / parameters.delta2))
+def cold_posteriors(vote_weight: FloatArray, label_weight: FloatArray, parameters: Parameters) -> State:
+    """:func:`cold_state` from R1 (P,) and R2 (P,) alone."""
+    spread = _spread(vote_weight, len(parameters.class_mean))
+    spread += 1.0 / parameters.class_variance
+    return _cold(spread, label_weight, parameters)
+
+
+def _cold(a: FloatArray, label_weight: FloatArray, parameters: Parameters) -> State:
+    mean = np.repeat(parameters.class_mean[None, :], len(a), axis=0)
+    d = _spread(label_weight, len(parameters.class_mean))
+    return State(mean, mean.copy(), a, d, np.full(len(a), 1.0 / parameters.delta2))
+
+
+def _spread(weight: FloatArray, k: int) -> FloatArray:
+    """Weights (n,) spread evenly over the classes, (n, k)."""
+    return np.repeat(weight / k, k).reshape(-1, k)
 
 
 class Workers:
@@ -99,26 +118,26 @@ def e_step(
     sweeps: int,
     workers: Workers,
     settled: float = 0.0,
+    summed: bool = True,
 ) -> Statistics:
     """Improve the posterior of every pattern in place and return the statistics.
 
-    Each pattern takes at most `sweeps` safeguarded natural-gradient steps and
-    rests early once a step is no larger than `settled`.
+    Each pattern takes at most `sweeps` safeguarded steps and rests early once a step is no
+    larger than `settled`. If not `summed`, only the weight and the bound are added up.
     """
     from bc3e.model.kernels import e_step_block  # compiled code is loaded on first use
 
-    layout = evidence.layout
+    layout, k = evidence.layout, evidence.n_classes
     hard, soft = layout.hard_columns, layout.soft_columns
     log_profiles = np.log(parameters.profiles)
 
     def run(first: int, last: int) -> Statistics:
-        counts = np.zeros_like(parameters.profiles)
-        moments = np.zeros((2, evidence.n_classes))
-        totals = np.zeros(3)
+        counts, spread = layout.empty_counts(k)
+        sums, totals = np.zeros((2 * k + 1, LANES)), np.zeros(2)
         e_step_block(
             0,
             last - first,
-            evidence.votes[first:last],
+            *_ballots(evidence, first, last),
             evidence.labels[first:last],
             evidence.evidence_weights[hard],
             evidence.stacked(first, last),
@@ -139,10 +158,21 @@ def e_step(
             state.g[first:last],
             sweeps,
             settled,
+            summed,
             counts,
-            moments,
+            spread,
+            sums,
             totals,
         )
-        return Statistics(totals[0], moments[0], moments[1], totals[1], counts, totals[2])
+        moments, weight, bound = sums.sum(axis=1), float(totals[0]), float(totals[1])
+        gap, counts = float(moments[2 * k]), layout.folded(counts, spread)
+        return Statistics(weight, moments[:k], moments[k : 2 * k], gap, counts, bound)
 
     return reduce(add, workers.blocks(evidence.n_patterns, run))
+
+
+def _ballots(evidence: Evidence, first: int, last: int) -> tuple[FloatArray, NDArray[np.int32]]:
+    """Ballots, and which of them each of some objects has."""
+    if evidence.vote_groups is None:
+        return evidence.ballots[first:last], np.arange(last - first, dtype=np.int32)
+    return evidence.ballots, evidence.vote_groups[first:last]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, fold_counts, gather
+from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather
 from bc3e.model.lanes import CLASS, OBJECT, TOLD, VALUE
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import (
@@ -27,8 +27,9 @@ from bc3e.model.step_kernels import (
 def e_step_block(
     first: int,
     last: int,
-    votes: FloatArray,
-    labels: NDArray[np.int32],
+    ballots: FloatArray,
+    ballot: NDArray[np.int32],
+    labels: NDArray[np.signedinteger[Any]],
     hard_weight: FloatArray,
     memberships: NDArray[np.floating[Any]],
     soft_start: NDArray[np.int64],
@@ -48,21 +49,24 @@ def e_step_block(
     precision_g: FloatArray,
     sweeps: int,
     tolerance: float,
+    summed: bool,
     counts: FloatArray,
-    moments: FloatArray,
+    spread: FloatArray,
+    sums: FloatArray,
     totals: FloatArray,
 ) -> None:
     """Sweep objects first..last-1 and add their sufficient statistics.
 
-    ``counts`` (n_rows, k) receives B, ``moments`` (2, k) S1 and S2, ``totals``
-    (W, D, bound).
+    ``totals`` receives W and the bound; if ``summed``, ``counts`` (n_rows, k) receives B of the hard
+    clusterings, ``spread`` (q, k, LANES) that of the soft ones for every lane, and ``sums``
+    (2k + 1, LANES) S1, S2 and D for every lane.
     """
-    k = votes.shape[1]
+    k = ballots.shape[1]
     slots = labels.shape[1] + soft_row.shape[0]
     rows = np.empty(L, dtype=np.int64)
-    work, single = np.empty(k * CLASS), np.empty(OBJECT)
+    work, single, heft = np.zeros(k * CLASS), np.zeros(OBJECT), np.zeros(L)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
-    phi, shares, spread = np.empty(k), np.empty(k * L), np.zeros(soft_start[-1] * k * L)
+    phi, shares = np.empty(k), np.empty(k * L)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     constant = constant_terms(sigma2, delta2)
@@ -70,7 +74,7 @@ def e_step_block(
     for start in range(first, last, L):
         count = take_rows(start, last, rows)
         load(
-            rows, votes, means, tendencies, precision_a, precision_d, precision_g, work, single
+            rows, ballots, ballot, means, tendencies, precision_a, precision_d, precision_g, work, single
         )  # fmt: skip
         gather(
             rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
@@ -83,14 +87,16 @@ def e_step_block(
                 break
         exchange(k, likelihood, weight, work, single, inverse, done)
         store(rows, count, means, tendencies, precision_a, precision_d, precision_g, work, single)
-        for j in range(count):
-            w = weights[rows[j]]
-            totals[0] += w
-            totals[2] += w * (single[VALUE + j] + single[TOLD + j] + constant)
-            add_moments(w, j, k, structured, work, single, moments, totals)
-            add_counts(w, rows[j], j, labels, likelihood, work, inverse, phi, counts)
-        add_soft_counts(
-            start, count, weights, labels.shape[1], memberships, soft_start, likelihood, work, inverse,
-            phi, shares, spread,
-        )  # fmt: skip
-    fold_counts(spread, soft_start, soft_row, counts)
+        for j in range(L):
+            heft[j] = weights[rows[j]] if j < count else 0.0
+            totals[0] += heft[j]
+            totals[1] += heft[j] * (single[VALUE + j] + single[TOLD + j] + constant)
+        if summed:
+            add_moments(k, structured, heft, work, single, sums)
+            add_counts(
+                rows, count, heft, labels, likelihood, work, inverse, phi, shares, counts
+            )  # fmt: skip
+            add_soft_counts(
+                start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
+                shares, spread,
+            )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.model.compiled import kernel
+from bc3e.model.compiled import part
 from bc3e.model.evidence import FloatArray
 from bc3e.model.lanes import CLASS, R2, TOLD, TOP, TOTAL, E, S, X, exp, log
 from bc3e.model.lanes import LANES as L
@@ -18,10 +18,10 @@ from bc3e.model.lanes import LANES as L
 UNDERFLOW = 1e-280
 
 
-@kernel
+@part
 def gather(
     rows: NDArray[np.int64],
-    labels: NDArray[np.int32],
+    labels: NDArray[np.signedinteger[Any]],
     hard_weight: FloatArray,
     memberships: NDArray[np.floating[Any]],
     soft_start: NDArray[np.int64],
@@ -74,7 +74,7 @@ def gather(
             single[R2 + j] += weight[h * L + j]
 
 
-@kernel
+@part
 def exchange(
     k: int,
     likelihood: FloatArray,
@@ -126,7 +126,7 @@ def exchange(
                     single[TOLD + j] += weight[h * L + j] * (single[TOP + j] + log(single[TOTAL + j]))
 
 
-@kernel
+@part
 def _exchange_in_logs(
     k: int, h: int, likelihood: FloatArray, weight: FloatArray, work: FloatArray, single: FloatArray,
     inverse: FloatArray,
@@ -143,7 +143,7 @@ def _exchange_in_logs(
             single[TOTAL + j] = 1.0  # its logarithm adds nothing
 
 
-@kernel
+@part
 def shares_in_logs(
     k: int, h: int, lane: int, likelihood: FloatArray, work: FloatArray, phi: FloatArray
 ) -> float:
@@ -161,41 +161,55 @@ def shares_in_logs(
     return float(top + np.log(total))
 
 
-@kernel
+@part
+def weighed_shares(
+    k: int, h: int, heft: FloatArray, likelihood: FloatArray, work: FloatArray, inverse: FloatArray,
+    phi: FloatArray, shares: FloatArray,
+) -> None:  # fmt: skip
+    """phi_h of every lane times its weight: number ``i * LANES + lane`` of ``shares``."""
+    for i in range(k):
+        for j in range(L):
+            shares[i * L + j] = (work[i * CLASS + X + j] * likelihood[(h * k + i) * L + j]) * (
+                inverse[h * L + j] * heft[j]
+            )
+    for j in range(L):
+        if inverse[h * L + j] == 0.0:
+            shares_in_logs(k, h, j, likelihood, work, phi)
+            for i in range(k):
+                shares[i * L + j] = heft[j] * phi[i]
+
+
+@part
 def add_counts(
-    w: float,
-    n: int,
-    lane: int,
-    labels: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    count: int,
+    heft: FloatArray,
+    labels: NDArray[np.signedinteger[Any]],
     likelihood: FloatArray,
     work: FloatArray,
     inverse: FloatArray,
     phi: FloatArray,
+    shares: FloatArray,
     counts: FloatArray,
 ) -> None:
-    """Add object n, of weight w, to the class counts of the clusters that it is wholly in.
+    """Add the first ``count`` lanes, of weights ``heft``, to the counts of clusters they are wholly in.
 
-    ``phi`` is (k,) scratch.
+    ``phi`` (k,) and ``shares`` (k * LANES,) are scratch, here and below.
     """
-    k = counts.shape[1]
-    hard = labels.shape[1]
-    for h in range(hard):
-        at = labels[n, h]
-        if at >= 0:
-            scale = inverse[h * L + lane]
-            for i in range(k):
-                phi[i] = work[i * CLASS + X + lane] * likelihood[(h * k + i) * L + lane] * scale
-            if scale == 0.0:
-                shares_in_logs(k, h, lane, likelihood, work, phi)
-            for i in range(k):
-                counts[at, i] += w * phi[i]
+    k = phi.shape[0]
+    for h in range(labels.shape[1]):
+        weighed_shares(k, h, heft, likelihood, work, inverse, phi, shares)
+        for j in range(count):
+            at = labels[rows[j], h]
+            if at >= 0:
+                for i in range(k):
+                    counts[at, i] += shares[i * L + j]
 
 
-@kernel
+@part
 def add_soft_counts(
     first: int,
-    count: int,
-    weights: FloatArray,
+    heft: FloatArray,
     hard: int,
     memberships: NDArray[np.floating[Any]],
     soft_start: NDArray[np.int64],
@@ -208,42 +222,13 @@ def add_soft_counts(
 ) -> None:
     """Add the lanes, objects from ``first`` on, to the class counts of clusters that they are partly in.
 
-    ``spread`` keeps a count for each lane: number ``(c * k + i) * LANES + lane`` is that of class i
-    in cluster c of all soft clusterings. ``phi`` (k,) and ``shares`` (k * LANES,) are scratch.
+    ``spread`` (q, k, LANES) keeps a count for each lane, of every class in the q clusters of all soft
+    clusterings.
     """
     k = phi.shape[0]
     for q in range(soft_start.shape[0] - 1):
-        h = hard + q
-        for i in range(k):
-            for j in range(L):
-                shares[i * L + j] = (
-                    work[i * CLASS + X + j] * likelihood[(h * k + i) * L + j]
-                ) * inverse[h * L + j]
-        for j in range(L):
-            if inverse[h * L + j] == 0.0:
-                shares_in_logs(k, h, j, likelihood, work, phi)
-                for i in range(k):
-                    shares[i * L + j] = phi[i]
-            w = weights[first + j] if j < count else 0.0
-            for i in range(k):
-                shares[i * L + j] *= w
+        weighed_shares(k, hard + q, heft, likelihood, work, inverse, phi, shares)
         for c in range(soft_start[q], soft_start[q + 1]):
             for i in range(k):
-                at = (c * k + i) * L
                 for j in range(L):
-                    spread[at + j] += float(memberships[c, first + j]) * shares[i * L + j]
-
-
-@kernel
-def fold_counts(
-    spread: FloatArray, soft_start: NDArray[np.int64], soft_row: NDArray[np.int64], counts: FloatArray
-) -> None:
-    """Add what the lanes have counted to the class counts of the clusters."""
-    k = counts.shape[1]
-    for q in range(soft_row.shape[0]):
-        for c in range(soft_start[q], soft_start[q + 1]):
-            for i in range(k):
-                total = 0.0
-                for j in range(L):
-                    total += spread[(c * k + i) * L + j]
-                counts[soft_row[q] + c - soft_start[q], i] += total
+                    spread[c, i, j] += float(memberships[c, first + j]) * shares[i * L + j]

@@ -24,12 +24,13 @@ from bc3e.model.evidence import LANES as LANES
 C, M, E, A, D, S, P, T, X, STEP_M, STEP_E, STEP_A, STEP_D, NEW_M, NEW_E, INVERSE = (
     field * LANES for field in range(16)
 )
-CLASS = 16 * LANES
+CLASS = 16 * LANES  # a power of two: only then does the compiler see that fields do not overlap
 
 # Where the fields of an object begin, and how many numbers they are.
 (R1, R2, G, STEP_G, NEW_G, TAU, SIZE, BEFORE, SLACK, VALUE, AFTER, TOP, TOTAL, SECOND_TOP, SECOND_TOTAL,
- K11, K12, K22, ALONG_P, ALONG_T, TOLD, MOVING) = (field * LANES for field in range(22))  # fmt: skip
-OBJECT = 22 * LANES
+ N11, N12, N22, N13, N23, N33, Z1, Z2, Z3, COUPLED, TOLD, MOVING
+ ) = (field * LANES for field in range(27))  # fmt: skip
+OBJECT = 27 * LANES
 
 LOWEST = -708.0  # exp of less is no normal number any more
 _SHIFT = 6755399441055744.0  # 1.5 * 2^52: added to a small number, it leaves the nearest whole one

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from bc3e.model.evidence import Evidence, FloatArray
@@ -18,7 +19,7 @@ from bc3e.model.parameters import Parameters
 from bc3e.model.statistics import Statistics
 
 HALVINGS = 40
-DAMPING = 0.85
+DAMPING, FOLLOWED, ROOM, LOST = 0.85, 0.2, 0.9, 0.9
 
 
 @dataclass(frozen=True)
@@ -130,34 +131,86 @@ def gradient_and_curvature(
     return np.stack([g1, g2], axis=-1), h, hessian.reshape(len(q.m), 2 * k, 2 * k)
 
 
+def coupled_step(
+    evidence: Evidence, parameters: Parameters, q: Gaussian, s: FloatArray, structured: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Newton's step for means and precisions together: of m, of e, and of the precisions.
+
+    p and t are moved by means and V, V by the precisions, and s by e: a share of what it would be,
+    were all phi alike. The unknowns beside the means are how far a and d go beyond the targets that
+    p and t have now.
+    """
+    g, h, hessian = gradient_and_curvature(evidence, parameters, q, s)
+    (count, k), eye = q.m.shape, np.eye(q.m.shape[1])
+    v = q.covariance
+    r1, r2 = evidence.votes.sum(axis=1)[:, None, None], label_weights(evidence)[:, None, None]
+    p, t = softmax(q.m + v[..., 0, 0] / 2, axis=1), softmax(q.e + v[..., 1, 1] / 2, axis=1)
+    moved = [r1 * (p[:, :, None] * eye - p[:, :, None] * p[:, None]),
+             r2 * (t[:, :, None] * eye - t[:, :, None] * t[:, None])]  # fmt: skip
+    room = ROOM / (parameters.delta2 + parameters.class_variance.max())
+    slope = np.minimum(FOLLOWED * s, room)
+    total = np.maximum(slope.sum(axis=1), np.finfo(np.float64).tiny)[:, None, None]
+    following = slope[:, :, None] * eye - slope[:, :, None] * slope[:, None] / total
+    system = np.zeros((count, 4, k, 4, k))
+    system[:, :2, :, :2] = hessian.reshape(count, 2, k, 2, k)
+    system[:, 1, :, 1] -= following
+    for of in range(2):
+        system[:, 2 + of, :, of] = -moved[of]
+        for by in range(2):
+            slope = moved[of] * (-0.5 * v[..., of, by] ** 2)[:, None]
+            system[:, of, :, 2 + by] = slope
+            system[:, 2 + of, :, 2 + by] = (eye if of == by else 0.0) - slope
+    missing = (h if structured else h * np.eye(2)) - q.precision
+    gained = -0.5 * (v @ missing @ v)[..., [0, 1], [0, 1]]  # by V/2, from precisions at their targets
+    follows = np.stack([(moved[of] @ gained[..., of, None])[..., 0] for of in range(2)], axis=1)
+    wanted = np.concatenate([g.transpose(0, 2, 1) - follows, follows], axis=1)
+    found = np.linalg.solve(system.reshape(count, 4 * k, 4 * k), wanted.reshape(count, 4 * k, 1))
+    m, e, a, d = found.reshape(count, 4, k).transpose(1, 0, 2)
+    floor = -LOST * np.stack([r1[:, 0] * p, r2[:, 0] * t], axis=-1)
+    step = missing.copy()
+    step[..., [0, 1], [0, 1]] += np.maximum(np.stack([a, d], axis=-1), floor)
+    return m, e, step
+
+
 def sweep(evidence: Evidence, parameters: Parameters, q: Gaussian, structured: bool) -> Gaussian:
-    """One safeguarded step of every object: Newton for means, damped for precisions."""
+    """One safeguarded step of every object: coupled, or where that falls the plain one."""
     s = exchange(evidence, parameters, q.e)
     g, h, hessian = gradient_and_curvature(evidence, parameters, q, s)
-    stacked = np.concatenate([g[..., 0], g[..., 1]], axis=1)
-    step_m, step_e = np.split(np.linalg.solve(hessian, stacked[..., None])[..., 0], 2, axis=1)
     before = surrogate(evidence, parameters, q, s)
     r1, r2 = evidence.votes.sum(axis=1), label_weights(evidence)
     slack = 1e-13 * (np.abs(before) + r1 + r2 + q.m.shape[1])
     target = h if structured else h * np.eye(2)
-    result, waiting, tau = q, np.ones(len(before), dtype=bool), 1.0
+
+    step_m, step_e, step = coupled_step(evidence, parameters, q, s, structured)
+    result = Gaussian(q.m + step_m, q.e + step_e, q.precision + step)
+    waiting = ~(surrogate(evidence, parameters, result, s) >= before - slack)
+    result = _either(waiting, q, result)
+
+    stacked = np.concatenate([g[..., 0], g[..., 1]], axis=1)
+    step_m, step_e = np.split(np.linalg.solve(hessian, stacked[..., None])[..., 0], 2, axis=1)
+    tau = 1.0
     for _ in range(HALVINGS):
+        if not waiting.any():
+            break
         trial = Gaussian(
             q.m + tau * step_m,
             q.e + tau * step_e,
             q.precision + tau * DAMPING * (target - q.precision),
         )
         good = waiting & (surrogate(evidence, parameters, trial, s) >= before - slack)
-        result = Gaussian(
-            np.where(good[:, None], trial.m, result.m),
-            np.where(good[:, None], trial.e, result.e),
-            np.where(good[:, None, None, None], trial.precision, result.precision),
-        )
+        result = _either(good, trial, result)
         waiting &= ~good
-        if not waiting.any():
-            break
         tau *= 0.5
     return result
+
+
+def _either(which: NDArray[np.bool_], one: Gaussian, other: Gaussian) -> Gaussian:
+    """`one` for some objects, the `other` for the rest."""
+    return Gaussian(
+        np.where(which[:, None], one.m, other.m),
+        np.where(which[:, None], one.e, other.e),
+        np.where(which[:, None, None, None], one.precision, other.precision),
+    )
 
 
 def statistics(evidence: Evidence, parameters: Parameters, q: Gaussian) -> Statistics:

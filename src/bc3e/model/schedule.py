@@ -19,7 +19,7 @@ from bc3e.model.statistics import Statistics, m_step
 # Sweeps per EM iteration: the state is carried over, so an object that rests early or is cut
 # off goes on improving in the next iteration. The answer itself is swept until it settles.
 SWEEPS, PASSING = 5, 1e-4
-FINAL_SWEEPS, SETTLED = 200, 1e-12
+FINAL_SWEEPS, SETTLED = 200, 1e-10
 ROUGHLY = 1e-2  # enough to know an object's label, where its probabilities are not asked for
 
 
@@ -93,6 +93,7 @@ class LocalPlacement:
             sweeps=sweeps,
             workers=self.workers,
             settled=settled,
+            summed=not final,
         )
 
     def m_step(self, statistics: Statistics, parameters: Parameters, rules: Rules) -> Parameters:
@@ -108,19 +109,21 @@ def alternate(
     tol: float,
     observe: Callable[[Progress], bool] | None = None,
     keep: Callable[[Fit], None] | None = None,
+    passing: float = PASSING,
 ) -> Fit:
     """Alternate E-step and M-step, going on from where a fit is.
 
     Stops after `max_iter` iterations, when an iteration raises the bound by no
     more than `tol` nats per unit of object weight, or when `observe` asks to.
-    `keep` is handed the fit after each iteration, to be gone on with after a crash.
+    `keep` is handed the fit after each iteration, to be gone on with after a crash. An object rests
+    for an iteration when a step is no larger than `passing`.
     """
     fit = so_far
     if not fit.lower_bounds:
         placement.begin(fit.parameters)
     while not fit.converged and len(fit.lower_bounds) < max_iter:
         parameters, bounds = fit.parameters, fit.lower_bounds
-        statistics = placement.e_step(parameters, sweeps=SWEEPS, settled=PASSING, final=False)
+        statistics = placement.e_step(parameters, sweeps=SWEEPS, settled=passing, final=False)
         bounds += (statistics.bound + rules.log_prior(parameters, placement.row_weights),)
         step = Progress(len(bounds), bounds[-1], parameters, fit.start)
         stop = observe is not None and observe(step)
@@ -157,11 +160,14 @@ def run_em(
     workers: Workers,
     name: str = "votes",
     observe: Callable[[Progress], bool] | None = None,
+    passing: float = PASSING,
 ) -> Fit:
     """:func:`alternate` on this machine, from `start`."""
     placement = LocalPlacement(evidence, structured=structured, workers=workers)
     beginning = Fit(start, (), (), False, name)
-    return alternate(placement, beginning, rules, max_iter=max_iter, tol=tol, observe=observe)
+    return alternate(
+        placement, beginning, rules, max_iter=max_iter, tol=tol, observe=observe, passing=passing
+    )
 
 
 def infer(

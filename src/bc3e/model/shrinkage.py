@@ -59,9 +59,9 @@ def learn_shrinkage(
     Parameters
     ----------
     evidence : Evidence
-        Labels of the objects; responsibilities are equal in each of its vote groups.
-    responsibilities : (P, k) array
-        Responsibilities R.
+        Labels of the objects.
+    responsibilities : (G, k) array
+        Responsibilities R, for each ballot.
     counts : (n_rows, k) array
         Their sums per cluster.
     unit : float
@@ -132,14 +132,14 @@ def _cells(evidence: Evidence, responsibilities: FloatArray) -> tuple[Evidence, 
     """
     met, layout = evidence.meetings(), evidence.layout
     if met is None or not met.any():
-        return evidence, responsibilities
+        return evidence, evidence.per_object(responsibilities)
     group, cluster = np.nonzero(met)
-    labels = np.full((len(group), evidence.labels.shape[1]), -1, dtype=np.int32)
+    labels = np.full((len(group), evidence.labels.shape[1]), -1, dtype=layout.label_type)
     column = np.searchsorted(layout.offsets, cluster, side="right") - 1
     labels[np.arange(len(group)), column] = cluster
-    rows = evidence.group_rows()[group]
-    together = replace(evidence.take(rows), labels=labels, weights=met[group, cluster])
-    return together, responsibilities[rows]
+    mass, groups = met[group, cluster], group.astype(np.int32)
+    together = replace(evidence, labels=labels, weights=mass, vote_groups=groups)
+    return together, responsibilities[group]
 
 
 def choose_strengths(sums: FloatArray, objects: float) -> Shrinkage:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers, cold_posteriors
 from bc3e.model.parameters import Parameters
+from bc3e.model.rows import row_sum
 from bc3e.model.statistics import Statistics
 
 FOLDS = 3
@@ -68,7 +69,7 @@ class LabelHolder:
 
         evidence, layout = self.evidence, self.evidence.layout
         hard, soft = layout.hard_columns, layout.soft_columns
-        shares, counts = np.empty_like(tendencies), np.zeros_like(profiles)
+        shares, (counts, spread) = np.empty_like(tendencies), layout.empty_counts(profiles.shape[1])
         tendencies = tendencies.view()
         tendencies.flags.writeable = False  # as in a message: one compiled form for both
         value = exchange_block(
@@ -85,8 +86,9 @@ class LabelHolder:
             valued,
             shares,
             counts,
+            spread,
         )
-        return shares, value, counts
+        return shares, value, layout.folded(counts, spread)
 
 
 class PosteriorHolder:
@@ -102,7 +104,7 @@ class PosteriorHolder:
 
     def begin(self, parameters: Parameters) -> None:
         """Bring every object to its cold state."""
-        self.state = cold_posteriors(self.votes, self.label_weight, parameters)
+        self.state = cold_posteriors(row_sum(self.votes), self.label_weight, parameters)
 
     def start_sweeps(self) -> None:
         """Let every object move again."""
@@ -131,12 +133,12 @@ class PosteriorHolder:
         from bc3e.model.split_kernels import moments_block
 
         count, k = self.votes.shape
-        moments, totals = np.zeros((count, 2, k)), np.zeros((count, 3))
+        squares, totals = np.empty((count, k)), np.empty((count, 3))
         moments_block(
             self.votes, self.label_weight, parameters.class_mean, parameters.class_variance,
             parameters.delta2, self.structured, self.state.mean, self.state.tendency,
-            self.state.a, self.state.d, self.state.g, moments, totals,
+            self.state.a, self.state.d, self.state.g, squares, totals,
         )  # fmt: skip
-        (first, second), (weight, gap, bound) = exact_sum(moments), exact_sum(totals)
+        first, second, (weight, gap, bound) = map(exact_sum, (self.state.mean, squares, totals))
         nothing = np.empty((0, k))
         return Statistics(float(weight), first, second, float(gap), nothing, float(bound) + label_bound)

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.model.compiled import kernel
+from bc3e.model.compiled import kernel, part
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, fold_counts, gather
-from bc3e.model.lanes import CLASS, MOVING, OBJECT, R2, TOLD, VALUE, E, S
+from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather
+from bc3e.model.lanes import CLASS, MOVING, OBJECT, R2, TOLD, TOTAL, VALUE, E, P, S
 from bc3e.model.lanes import LANES as L
-from bc3e.model.step_kernels import add_moments, constant_terms, evaluate, load, step, store, take_rows
+from bc3e.model.step_kernels import constant_terms, evaluate, load, moments, step, store, take_rows
 
 
-@kernel
+@part
 def all_rest(rows: NDArray[np.int64], moving: NDArray[np.uint8]) -> bool:
     """Whether no lane moves any more: a resting object stays as it is."""
     left = 0
@@ -32,7 +32,7 @@ def all_rest(rows: NDArray[np.int64], moving: NDArray[np.uint8]) -> bool:
 
 @kernel
 def exchange_block(
-    labels: NDArray[np.int32],
+    labels: NDArray[np.signedinteger[Any]],
     hard_weight: FloatArray,
     memberships: NDArray[np.floating[Any]],
     soft_start: NDArray[np.int64],
@@ -45,17 +45,21 @@ def exchange_block(
     valued: bool,
     shares: FloatArray,
     counts: FloatArray,
+    spread: FloatArray,
 ) -> float:
     """Fill ``shares`` with s of every object; if ``valued``, also add the counts B.
+
+    Those of hard clusterings go to ``counts`` (n_rows, k), those of soft ones to ``spread``
+    (q, k, LANES).
 
     Returns the label part of the bound, sum_n weight_n sum_m w_m lse(e + log beta), if ``valued``.
     """
     k = tendencies.shape[1]
     slots = labels.shape[1] + soft_row.shape[0]
     rows = np.empty(L, dtype=np.int64)
-    work, single = np.empty(k * CLASS), np.empty(OBJECT)
+    work, single, heft = np.empty(k * CLASS), np.empty(OBJECT), np.zeros(L)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
-    phi, lanes, spread = np.empty(k), np.empty(k * L), np.zeros(soft_start[-1] * k * L)
+    phi, lanes = np.empty(k), np.empty(k * L)
     value = 0.0
     for start in range(0, tendencies.shape[0], L):
         count = take_rows(start, tendencies.shape[0], rows)
@@ -68,18 +72,17 @@ def exchange_block(
         )  # fmt: skip
         exchange(k, likelihood, weight, work, single, inverse, valued)
         for j in range(count):
-            n = rows[j]
             for i in range(k):
-                shares[n, i] = work[i * CLASS + S + j]
-            if valued:
-                value += weights[n] * single[TOLD + j]
-                add_counts(weights[n], n, j, labels, likelihood, work, inverse, phi, counts)
+                shares[rows[j], i] = work[i * CLASS + S + j]
         if valued:
+            for j in range(L):
+                heft[j] = weights[rows[j]] if j < count else 0.0
+                value += heft[j] * single[TOLD + j]
+            add_counts(rows, count, heft, labels, likelihood, work, inverse, phi, lanes, counts)
             add_soft_counts(
-                start, count, weights, labels.shape[1], memberships, soft_start, likelihood, work,
-                inverse, phi, lanes, spread,
+                start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
+                lanes, spread,
             )  # fmt: skip
-    fold_counts(spread, soft_start, soft_row, counts)
     return value
 
 
@@ -103,7 +106,8 @@ def step_block(
     """One step of every object that still moves, given its s; returns how many move on."""
     k = votes.shape[1]
     rows = np.empty(L, dtype=np.int64)
-    work, single = np.empty(k * CLASS), np.empty(OBJECT)
+    work, single = np.zeros(k * CLASS), np.zeros(OBJECT)
+    each = np.arange(votes.shape[0]).astype(np.int32)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     left = 0
@@ -111,7 +115,7 @@ def step_block(
         count = take_rows(start, votes.shape[0], rows)
         if all_rest(rows, moving):
             continue
-        load(rows, votes, means, tendencies, precision_a, precision_d, precision_g, work, single)
+        load(rows, votes, each, means, tendencies, precision_a, precision_d, precision_g, work, single)
         for j in range(L):
             n = rows[j]
             single[R2 + j] = label_weight[n]
@@ -140,30 +144,34 @@ def moments_block(
     precision_a: FloatArray,
     precision_d: FloatArray,
     precision_g: FloatArray,
-    moments: FloatArray,
+    squares: FloatArray,
     totals: FloatArray,
 ) -> None:
-    """Statistics of each object by itself: moments (P, 2, k), totals (P, 3) = (1, D, bound).
+    """Statistics of each object by itself: V11 + m^2 (P, k), totals (P, 3) = (1, D, bound).
 
     The bound is without its label part, which only the holders of labels can add.
     """
     k = votes.shape[1]
     rows = np.empty(L, dtype=np.int64)
-    work, single = np.zeros(k * CLASS), np.empty(OBJECT)
+    work, single = np.zeros(k * CLASS), np.zeros(OBJECT)
+    each = np.arange(votes.shape[0]).astype(np.int32)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     constant = constant_terms(sigma2, delta2)
     for start in range(0, votes.shape[0], L):
         count = take_rows(start, votes.shape[0], rows)
-        load(rows, votes, means, tendencies, precision_a, precision_d, precision_g, work, single)
+        load(rows, votes, each, means, tendencies, precision_a, precision_d, precision_g, work, single)
         for j in range(L):
             single[R2 + j] = label_weight[rows[j]]
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
+        moments(k, structured, work, single)
         for j in range(count):
             n = rows[j]
             totals[n, 0] = 1.0
+            totals[n, 1] = single[TOTAL + j]
             totals[n, 2] = single[VALUE + j] + constant
-            add_moments(1.0, j, k, structured, work, single, moments[n], totals[n])
+            for i in range(k):
+                squares[n, i] = work[i * CLASS + P + j]
 
 
 @kernel

@@ -158,7 +158,7 @@ def exchangeable_groups(evidence: Evidence) -> NDArray[np.intp]:
         pattern = weighted @ np.sin(1.0 + 9.0 * cluster) + 0.1 * np.sin(votes)
         cluster = cluster + member.T @ (share * np.cos(5.0 * pattern))
     signature = np.round(pattern, 9)
-    if evidence.votes.any():
+    if evidence.ballots.any():
         return np.unique(signature, return_inverse=True)[1]
     rows = np.column_stack([signature, evidence.labels, *evidence.memberships])
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()

@@ -8,7 +8,8 @@ cancellation that a 2x2 inverse would suffer when delta2 is small:
     det = a d + g (a + d),  V11 = (d + g) / det,  V22 = (a + g) / det,
     V12 = g / det,          V11 + V22 - 2 V12 = (a + d) / det.
 
-The factorized family keeps the diagonal only: V11 = 1/(a + g), V22 = 1/(d + g).
+The factorized family keeps the diagonal only, det = (a + g) (d + g) and V12 = 0: each
+precision has a g of its ``own``.
 
 Objects are taken LANES at a time; :mod:`bc3e.model.lanes` describes ``work`` and ``single``.
 """
@@ -18,18 +19,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.model.compiled import kernel
+from bc3e.model.compiled import part
 from bc3e.model.evidence import FloatArray
 from bc3e.model.lanes import (
     AFTER,
-    ALONG_P,
-    ALONG_T,
     BEFORE,
     CLASS,
-    INVERSE,
-    K11,
-    K12,
-    K22,
+    COUPLED,
     MOVING,
     NEW_E,
     NEW_G,
@@ -62,16 +58,16 @@ from bc3e.model.lanes import (
     log,
 )
 from bc3e.model.lanes import LANES as L
+from bc3e.model.newton_kernels import direct
 
 HALVINGS = 40
-ROUNDING = 1e-13  # relative rounding of a surrogate; a smaller fall is noise
-DAMPING = 0.85  # share of the way that precisions go: p falls as V does, a full step overshoots
 
 
-@kernel
+@part
 def load(
     rows: NDArray[np.int64],
-    votes: FloatArray,
+    ballots: FloatArray,
+    ballot: NDArray[np.int32],
     means: FloatArray,
     tendencies: FloatArray,
     precision_a: FloatArray,
@@ -80,20 +76,19 @@ def load(
     work: FloatArray,
     single: FloatArray,
 ) -> None:
-    """Put the votes and the state of some objects into the lanes, and set every step to 0."""
-    k = votes.shape[1]
+    """Put the votes and the state of some objects into the lanes, with no step ahead of them."""
+    k = ballots.shape[1]
     for j in range(L):
         n = rows[j]
+        b = ballot[n]
         r1 = 0.0
         for i in range(k):
-            r1 += votes[n, i]
-            work[i * CLASS + C + j] = votes[n, i]
+            r1 += ballots[b, i]
+            work[i * CLASS + C + j] = ballots[b, i]
             work[i * CLASS + M + j] = means[n, i]
             work[i * CLASS + E + j] = tendencies[n, i]
             work[i * CLASS + A + j] = precision_a[n, i]
             work[i * CLASS + D + j] = precision_d[n, i]
-            for field in (STEP_M, STEP_E, STEP_A, STEP_D):
-                work[i * CLASS + field + j] = 0.0
         single[R1 + j] = r1
         single[G + j] = precision_g[n]
         single[STEP_G + j] = 0.0
@@ -101,7 +96,7 @@ def load(
         single[MOVING + j] = 1.0
 
 
-@kernel
+@part
 def store(
     rows: NDArray[np.int64],
     count: int,
@@ -124,7 +119,7 @@ def store(
             precision_d[n, i] = work[i * CLASS + D + j]
 
 
-@kernel
+@part
 def evaluate(
     k: int, mu: FloatArray, inv_sigma2: FloatArray, inv_delta2: float, structured: bool,
     work: FloatArray, single: FloatArray,
@@ -151,18 +146,12 @@ def evaluate(
             d = work[i * CLASS + D + j] + tau * work[i * CLASS + STEP_D + j]
             work[i * CLASS + NEW_M + j] = m
             work[i * CLASS + NEW_E + j] = e
-            if structured:
-                det = a * d + g * (a + d)
-                inverse = 1.0 / det
-                v11 = (d + g) * inverse
-                v22 = (a + g) * inverse
-                spread = (a + d) * inverse
-            else:
-                det = (a + g) * (d + g)
-                inverse = 1.0 / det
-                v11 = (d + g) * inverse
-                v22 = (a + g) * inverse
-                spread = v11 + v22
+            own = 0.0 if structured else g  # what the two precisions do not share
+            det = a * d + g * (a + d) + own * g
+            inverse = 1.0 / det
+            v11 = (d + g) * inverse
+            v22 = (a + g) * inverse
+            spread = (a + d + 2.0 * own) * inverse
             off = m - mu[i]
             gap = e - m
             single[VALUE + j] += work[i * CLASS + C + j] * m - 0.5 * (
@@ -199,105 +188,43 @@ def evaluate(
             work[i * CLASS + T + j] *= single[SECOND_TOTAL + j]
 
 
-@kernel
-def direct(
-    k: int, mu: FloatArray, inv_sigma2: FloatArray, inv_delta2: float, work: FloatArray,
-    single: FloatArray,
-) -> None:  # fmt: skip
-    """The full step of every lane from s, p and t: Newton for means, damped for precisions.
-
-    Fills the steps, SIZE (the largest of them), BEFORE (the surrogate here) and SLACK.
-    H is 2x2 blocks minus R1 p p' minus R2 t t'. First the blocks alone, and what Woodbury's
-    formula needs of the two rank-one parts, each as a sum of positive terms.
-    """
-    for j in range(L):
-        single[STEP_G + j] = DAMPING * (inv_delta2 - single[G + j])
-        single[SIZE + j] = abs(inv_delta2 - single[G + j]) / inv_delta2
-        single[BEFORE + j] = single[VALUE + j]
-        for field in (K11, K12, K22, ALONG_P, ALONG_T):
-            single[field + j] = 0.0
-    for i in range(k):
-        for j in range(L):
-            p, t = work[i * CLASS + P + j], work[i * CLASS + T + j]
-            m, e = work[i * CLASS + M + j], work[i * CLASS + E + j]
-            r1, r2 = single[R1 + j], single[R2 + j]
-            s = work[i * CLASS + S + j]
-            target_a = inv_sigma2[i] + r1 * p
-            target_d = r2 * t
-            gap = m - e
-            u1 = work[i * CLASS + C + j] - r1 * p - (m - mu[i]) * inv_sigma2[i]
-            u2 = s - r2 * t
-            inverse = 1.0 / (target_a * target_d + inv_delta2 * (target_a + target_d))
-            step_m = ((target_d + inv_delta2) * u1 + inv_delta2 * (u2 - target_d * gap)) * inverse
-            step_e = ((target_a + inv_delta2) * u2 + inv_delta2 * (u1 + target_a * gap)) * inverse
-            work[i * CLASS + STEP_M + j] = step_m
-            work[i * CLASS + STEP_E + j] = step_e
-            work[i * CLASS + INVERSE + j] = inverse
-            single[K11 + j] += (
-                p * (inv_sigma2[i] * (target_d + inv_delta2) + inv_delta2 * target_d) * inverse
-            )
-            single[K12 + j] += p * inv_delta2 * t * inverse
-            single[K22 + j] += t * inv_delta2 * target_a * inverse
-            single[ALONG_P + j] += p * step_m
-            single[ALONG_T + j] += t * step_e
-            single[BEFORE + j] += s * e
-            step_a = target_a - work[i * CLASS + A + j]
-            step_d = target_d - work[i * CLASS + D + j]
-            work[i * CLASS + STEP_A + j] = DAMPING * step_a
-            work[i * CLASS + STEP_D + j] = DAMPING * step_d
-            change = max(abs(step_a) / target_a, abs(step_d) / (target_d + 1e-3))
-            single[SIZE + j] = max(single[SIZE + j], change)
-    for j in range(L):
-        r1, r2 = single[R1 + j], single[R2 + j]
-        k11, k12, k22 = single[K11 + j], single[K12 + j], single[K22 + j]
-        along_p, along_t = single[ALONG_P + j], single[ALONG_T + j]
-        capacity = k11 * k22 - r1 * r2 * k12 * k12
-        over = 1.0 / capacity if capacity > 0.0 else 0.0
-        single[ALONG_P + j] = r1 * (k22 * along_p + r2 * k12 * along_t) * over
-        single[ALONG_T + j] = r2 * (k11 * along_t + r1 * k12 * along_p) * over
-        single[SLACK + j] = ROUNDING * (abs(single[BEFORE + j]) + r1 + r2 + k)
-    for i in range(k):
-        for j in range(L):
-            p, t = work[i * CLASS + P + j], work[i * CLASS + T + j]
-            inverse = work[i * CLASS + INVERSE + j]
-            target_a = inv_sigma2[i] + single[R1 + j] * p
-            target_d = single[R2 + j] * t
-            along_m = p * single[ALONG_P + j] * inverse
-            along_e = t * single[ALONG_T + j] * inverse
-            step_m = work[i * CLASS + STEP_M + j] + (
-                (target_d + inv_delta2) * along_m + inv_delta2 * along_e
-            )
-            step_e = work[i * CLASS + STEP_E + j] + (
-                inv_delta2 * along_m + (target_a + inv_delta2) * along_e
-            )
-            work[i * CLASS + STEP_M + j] = step_m
-            work[i * CLASS + STEP_E + j] = step_e
-            single[SIZE + j] = max(single[SIZE + j], max(abs(step_m), abs(step_e)))
-
-
-@kernel
+@part
 def step(
     k: int, mu: FloatArray, inv_sigma2: FloatArray, inv_delta2: float, structured: bool,
     tolerance: float, work: FloatArray, single: FloatArray,
 ) -> int:  # fmt: skip
     """One safeguarded step of every lane that is MOVING; returns how many still move.
 
-    The step is halved until the surrogate does not fall. A lane rests when its step was no
-    larger than ``tolerance``, or when no step ascends within rounding.
+    Where the coupled step lets the surrogate fall the plain one is taken, and halved until the surrogate
+    does not fall. A lane rests when its step was no larger than ``tolerance``, or when no
+    step ascends within rounding.
     """
-    direct(k, mu, inv_sigma2, inv_delta2, work, single)
     for j in range(L):
-        single[TAU + j] = single[MOVING + j]
-    for halving in range(HALVINGS + 1):
+        single[COUPLED + j] = 1.0
+    directing, halving = True, 0
+    while halving <= HALVINGS:
+        if directing:
+            direct(k, mu, inv_sigma2, inv_delta2, structured, work, single)
+            for j in range(L):
+                single[TAU + j] = single[MOVING + j]
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
+        if halving == 1 and not directing:  # back where the step began, for the plain ones
+            directing = True
+            continue
+        directing = False
         falling = 0
         for j in range(L):
             rises = single[AFTER + j] >= single[BEFORE + j] - single[SLACK + j]  # no, if not a number
             if not rises and single[TAU + j] > 0.0:
                 falling += 1
+                single[COUPLED + j] = 0.0
                 single[TAU + j] = 0.5 * single[TAU + j] if halving < HALVINGS - 1 else 0.0
         if falling == 0:
             break
+        if halving == 0:
+            for j in range(L):
+                single[TAU + j] = 0.0
+        halving += 1
     for i in range(k):
         for j in range(L):
             tau = single[TAU + j]
@@ -316,7 +243,7 @@ def step(
     return left
 
 
-@kernel
+@part
 def constant_terms(sigma2: FloatArray, delta2: float) -> float:
     """The terms of an object's bound that no state changes."""
     k = sigma2.shape[0]
@@ -326,29 +253,36 @@ def constant_terms(sigma2: FloatArray, delta2: float) -> float:
     return float(constant)
 
 
-@kernel
-def add_moments(
-    w: float, lane: int, k: int, structured: bool, work: FloatArray, single: FloatArray,
-    moments: FloatArray, totals: FloatArray,
-) -> None:  # fmt: skip
-    """Add one object of weight w to S1 and S2 (``moments``) and to D (``totals[1]``)."""
-    g = single[G + lane]
+@part
+def moments(k: int, structured: bool, work: FloatArray, single: FloatArray) -> None:
+    """V11 + m^2 of every class, in P, and the object's part of D, in TOTAL."""
+    for j in range(L):
+        single[TOTAL + j] = 0.0
     for i in range(k):
-        m, e = work[i * CLASS + M + lane], work[i * CLASS + E + lane]
-        a, d = work[i * CLASS + A + lane], work[i * CLASS + D + lane]
-        if structured:
-            det = a * d + g * (a + d)
-            v11 = (d + g) / det
-            spread = (a + d) / det
-        else:
-            v11 = 1.0 / (a + g)
-            spread = v11 + 1.0 / (d + g)
-        moments[0, i] += w * m
-        moments[1, i] += w * (v11 + m * m)
-        totals[1] += w * (spread + (e - m) ** 2)
+        for j in range(L):
+            m, e, g = work[i * CLASS + M + j], work[i * CLASS + E + j], single[G + j]
+            a, d = work[i * CLASS + A + j], work[i * CLASS + D + j]
+            own = 0.0 if structured else g
+            inverse = 1.0 / (a * d + g * (a + d) + own * g)
+            work[i * CLASS + P + j] = (d + g) * inverse + m * m
+            single[TOTAL + j] += (a + d + 2.0 * own) * inverse + (e - m) * (e - m)
 
 
-@kernel
+@part
+def add_moments(
+    k: int, structured: bool, heft: FloatArray, work: FloatArray, single: FloatArray, sums: FloatArray
+) -> None:
+    """Add every lane, of weight ``heft``, to sums of its own (2k + 1, LANES): S1, S2 and D."""
+    moments(k, structured, work, single)
+    for i in range(k):
+        for j in range(L):
+            sums[i, j] += heft[j] * work[i * CLASS + M + j]
+            sums[k + i, j] += heft[j] * work[i * CLASS + P + j]
+    for j in range(L):
+        sums[2 * k, j] += heft[j] * single[TOTAL + j]
+
+
+@part
 def take_rows(first: int, last: int, rows: NDArray[np.int64]) -> int:
     """Give each lane an object, from `first` on but before `last`; returns how many lanes are in use.
 

@@ -22,6 +22,7 @@ from bc3e.model.calibration import BLOCK, softmax
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
+from bc3e.model.rows import row_max, row_sum
 
 NEARLY = 1e-9  # votes or tendencies that differ by less are equal
 LEAST = 1e-300  # a likelihood below this in every class tells nothing
@@ -32,20 +33,28 @@ def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | No
     total = float(evidence.weights.sum())
     if not (evidence.evidence_weights > 0).any() or total <= 0:
         return 0.0
-    decided = 0.0
-    for first in range(0, evidence.n_patterns, BLOCK):
+    decided, together = 0.0, None if evidence.vote_groups is None else _kept_by_chance(evidence.ballots)
+    for first in range(0, evidence.n_patterns, BLOCK):  # a block at a time: no copy of the whole table
         rows = slice(first, first + BLOCK)
-        votes, refined = evidence.votes[rows], state.mean[rows]
-        most = votes.max(axis=1, keepdims=True)
-        leaders = votes >= most - NEARLY
-        leads = leaders & (refined >= refined.max(axis=1, keepdims=True) - NEARLY)
-        # Of m classes that lead the votes together, a draw would have hit the refined one in 1 of m.
-        changed = 1.0 - leads.sum(axis=1) / leaders.sum(axis=1)
-        changed[most[:, 0] <= 0] = 1.0
+        if together is None:
+            chance = _kept_by_chance(evidence.ballots[rows])
+        else:
+            chance = evidence.per_object(together, rows)
+        refined = state.mean[rows]
+        leads = refined >= row_max(refined)[:, None] - NEARLY
+        changed = 1.0 - row_sum(leads * chance)
         if kept is not None:
             changed[kept[rows]] = 0.0
         decided += float(evidence.weights[rows] @ changed)
     return decided / total
+
+
+def _kept_by_chance(ballots: FloatArray) -> FloatArray:
+    """Chance that a draw among the classes that lead the votes hits each; 0 without votes, (G, k)."""
+    most = row_max(ballots)[:, None]
+    leaders = (ballots >= most - NEARLY) & (most > 0)
+    chance: FloatArray = leaders / np.maximum(leaders.sum(axis=1), 1)[:, None]
+    return chance
 
 
 def information_shares(
@@ -59,22 +68,22 @@ def information(
     evidence: Evidence, parameters: Parameters, state: State, workers: Workers
 ) -> FloatArray:
     """Information of the votes, then of each clustering alone: sums over objects, (1 + r2,)."""
-    log_profiles = np.log(parameters.profiles)
+    log_profiles, voted = np.log(parameters.profiles), row_sum(evidence.ballots)
 
     def run(first: int, last: int) -> FloatArray:
         rows, weights = slice(first, last), evidence.weights[first:last]
         p, t = softmax(state.mean[rows]), softmax(state.tendency[rows])
-        totals, each = np.zeros(1 + evidence.layout.n_clusterings), np.ones(p.shape[1])
-        totals[0] = (weights * (evidence.votes[rows] @ each)) @ ((p * (1.0 - p)) @ each)
+        totals = np.zeros(1 + evidence.layout.n_clusterings)
+        totals[0] = (weights * evidence.per_object(voted, rows)) @ row_sum(p * (1.0 - p))
         for m, present, given in evidence.take(rows).assignments():
             if given.ndim == 2:
                 phi = t * np.exp(given @ evidence.layout.split(log_profiles)[m])
             else:
                 phi = t * parameters.profiles[given]
-            phi /= np.maximum(phi @ each, LEAST)[:, None]
+            phi /= np.maximum(row_sum(phi), LEAST)[:, None]
             phi -= t
             phi *= phi
-            told = evidence.evidence_weights[m] * present * (phi @ each)
+            told = evidence.evidence_weights[m] * present * row_sum(phi)
             totals[1 + m] = weights @ (told / (1.0 + parameters.delta2 * told))
         return totals
 

@@ -145,7 +145,7 @@ class BayesianClusterEnsemble(IterativeRival):
     def _best_fit(self, table: LabelTable, patterns: Patterns) -> _Fit:
         """Try the starts on a sample of the patterns, and finish the best on all."""
         evidence = Objects.of(table).table.evidence(evidence_weights=np.ones(len(table.clusters)))
-        silent = replace(evidence, votes=np.zeros_like(evidence.votes), weights=patterns.weights)
+        silent = replace(evidence, ballots=np.zeros_like(evidence.ballots), weights=patterns.weights)
         rows = _sample(silent)
         sample = patterns if rows is None else patterns.take(rows)
         rng = check_random_state(self.random_state)

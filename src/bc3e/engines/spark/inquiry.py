@@ -24,7 +24,7 @@ from bc3e.model.calibration import EXPONENTS, confidence_sums, mean_of, solve_ex
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State
 from bc3e.model.parameters import Parameters, Rules
-from bc3e.model.schedule import Fit, Progress, alternate, settle
+from bc3e.model.schedule import PASSING, Fit, Progress, alternate, settle
 from bc3e.model.shrinkage import Shrinkage, choose_strengths, prediction_gains
 from bc3e.model.starts import cluster_counts, vote_responsibilities
 from bc3e.objects import Objects, drawn_rows
@@ -90,8 +90,8 @@ class SparkInquiry(Inquiry):
     def evidence(self, objects: Objects, counted: FloatArray, vote_weight: float | None) -> Evidence:
         table, layout = objects.table, objects.table.layout
         return View(
-            votes=np.empty((0, len(table.classes))),
-            labels=np.empty((0, len(layout.hard_columns)), dtype=np.int32),
+            ballots=np.empty((0, len(table.classes))),
+            labels=np.empty((0, len(layout.hard_columns)), dtype=layout.label_type),
             memberships=(),
             weights=np.empty(0),
             evidence_weights=np.ones(len(table.clusters)),
@@ -150,11 +150,14 @@ class SparkInquiry(Inquiry):
         tol: float,
         name: str,
         observe: Callable[[Progress], bool],
+        passing: float = PASSING,
     ) -> Fit:
         placement = SparkPlacement(self.blocks, _view(evidence), self.structured)
         beginning = Fit(start, (), (), False, name)
         try:
-            return alternate(placement, beginning, rules, max_iter=max_iter, tol=tol, observe=observe)
+            return alternate(
+                placement, beginning, rules, max_iter=max_iter, tol=tol, observe=observe, passing=passing
+            )
         finally:
             placement.release()
 
@@ -174,8 +177,9 @@ class SparkInquiry(Inquiry):
         view = _view(evidence)
 
         def confidences(part: Objects) -> FloatArray:
-            votes, weights = view.of(part).distinct_votes()
-            return np.array([confidence_sums(votes, weights, power) for power in powers])
+            own = view.of(part)
+            mass = own.ballot_weights()
+            return np.array([confidence_sums(own.ballots, mass, power) for power in powers])
 
         return self._once(
             f"confidences {view.counted} {view.exponent!r} {powers}",

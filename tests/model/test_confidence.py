@@ -1,4 +1,4 @@
-"""The compiled confidences equal those of the readable tempered votes."""
+"""Confidences equal those of the readable tempered votes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,40 @@
+"""Sums and maxima of the rows of tables with many rows and few columns.
+
+NumPy's own go through such a table row by row; here columns are taken one after the other, several
+times as fast. The result of a row depends on nothing but the row, to the last bit, which is why sums are
+not products with a vector of ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bc3e.model.evidence import FloatArray
+
+WIDE = 32  # columns from which on NumPy's own are as fast
+
+
+def row_sum(values: FloatArray) -> FloatArray:
+    """Sum of each row, (N,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row_sum(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [3.0, 7.0]
+    """
+    return _along(np.add, values)
+
+
+def row_max(values: FloatArray) -> FloatArray:
+    """Largest of each row, (N,)."""
+    return _along(np.maximum, values)
+
+
+def _along(combine: np.ufunc, values: FloatArray) -> FloatArray:
+    if values.shape[1] == 0 or values.shape[1] > WIDE:
+        return np.asarray(combine.reduce(values, axis=1), dtype=np.float64)
+    found = values[:, 0].astype(np.float64)
+    for column in values.T[1:]:
+        combine(found, column, out=found)
+    return found
