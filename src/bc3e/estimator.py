@@ -377,7 +377,10 @@ class BC3E(Reported, ConsensusEstimator):
 
     @property
     def posterior_(self) -> Posterior:
-        """Posterior of every object, built when asked for: five (N, k) arrays."""
+        """Posterior of every object, built when asked for: five (N, k) arrays.
+
+        Means are exact, variances right to seven digits: part of them is kept in single precision.
+        """
         expand = self._fitted_answer().expand
         y_var, theta_var, covariance = self._state.covariances(self._structured)
         parts = (self._state.mean, y_var, self._state.tendency, theta_var, covariance)

@@ -301,7 +301,7 @@ def check_sample_weight(
             "Bring the rows into one order first, with .loc.",
         )
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.array(sample_weight, dtype=np.float64)  # a copy: kernels are compiled for one kind
     except (TypeError, ValueError):
         raise InputTypeError(
             "sample_weight", "values that are not numbers", "Pass one number per object."

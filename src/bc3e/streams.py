@@ -55,6 +55,7 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     bound += rules.log_prior(fit.parameters, evidence.layout.per_row(evidence.evidence_weights))
     model._keep(objects, evidence, fit, state, bound)
     model._answer = model._answer_for(objects, state)
+    model._state = state.lighter()
     model._class_mass += mass
     model._counts = None
     model._shell = replace(table.take(np.empty(0, dtype=np.intp)), frame=table.frame)

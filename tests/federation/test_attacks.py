@@ -12,6 +12,7 @@ from scipy.special import softmax
 
 from bc3e.errors import InputError
 from bc3e.federation.additive import additive_parts
+from bc3e.federation.guesses import shares_behind
 from bc3e.federation.membership import contributions, likelihood_ratios
 from bc3e.federation.preview import exposure
 from bc3e.federation.recovery import (
@@ -32,6 +33,7 @@ from bc3e.federation.scoring import (
 from bc3e.federation.sites import Site
 from bc3e.model.evidence import Evidence, Layout
 from bc3e.model.parameters import Parameters
+from bc3e.model.split import PosteriorHolder
 
 
 @dataclass(frozen=True)
@@ -288,3 +290,18 @@ def test_exposure_takes_missing_and_soft_labels() -> None:
 def test_exposure_refuses_nonsense(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         exposure(_site(), **wrong)
+
+
+def test_shares_are_read_from_the_tendencies_of_one_sweep() -> None:
+    """A site that sees only how tendencies move knows the summed shares as well as the server does."""
+    rng = np.random.default_rng(4)
+    n, k, counted = 80, 3, 3.0
+    votes = 3.0 * rng.dirichlet(np.ones(k), n)
+    shares = counted * rng.dirichlet(np.full(k, 2.0), n)
+    parameters = Parameters(np.zeros(k), np.ones(k), 1.0, np.full((4, k), 0.25))
+    holder = PosteriorHolder(votes, np.full(n, counted), structured=True)
+    holder.begin(parameters)
+    holder.start_sweeps()
+    holder.step(shares, parameters, 0.0)
+    found = shares_behind(votes, counted, parameters, holder.state.tendency)
+    np.testing.assert_allclose(found, shares, atol=1e-8)

@@ -56,7 +56,7 @@ def test_site_that_is_stopped_for_ten_seconds(federation: Federation) -> None:
 
 def test_site_that_is_killed_in_a_round_and_restarted(federation: Federation) -> None:
     sites = federation.hand_out("column", 3)
-    federation.misbehave("site-2", kind="hold", at=40, seconds=5.0)
+    federation.misbehave("site-2", kind="hold", at=20, seconds=5.0)
     job = federation.propose(sites)
     ticket = federation.submit(job)
     federation.wait_for_hit("site-2")
@@ -79,7 +79,7 @@ def test_site_that_is_killed_in_a_round_and_restarted(federation: Federation) ->
 
 def test_server_that_is_killed_and_restarted(federation: Federation) -> None:
     sites = federation.hand_out("column", 3)
-    federation.misbehave("site-2", kind="hold", at=40, seconds=2.0)
+    federation.misbehave("site-2", kind="hold", at=20, seconds=2.0)
     job = federation.propose(sites)
     ticket = federation.submit(job)
     federation.wait_for_hit("site-2")

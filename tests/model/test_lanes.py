@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bc3e.labels import LabelTable
 from bc3e.model.compiled import kernel
 from bc3e.model.inference import Workers, cold_state, e_step
 from bc3e.model.lanes import LANES, LOWEST, exp, log
+from bc3e.model.parameters import Parameters, normalize_profiles
 from tests.model.test_reference import random_problem
 
 ULP = np.finfo(np.float64).eps
@@ -67,3 +69,18 @@ def test_an_object_does_not_mind_its_company(seed: int, structured: bool) -> Non
         e_step(one, parameters, alone, structured=structured, sweeps=9, workers=Workers(1), settled=1e-6)
         for name in ("mean", "tendency", "a", "d", "g"):
             assert (getattr(alone, name)[0] == getattr(together, name)[n]).all(), name
+
+
+def test_an_object_does_not_mind_that_another_one_lacks_a_label() -> None:
+    """Ten equal weights add up to something else in another order."""
+    rng = np.random.default_rng(0)
+    votes, clusters = rng.integers(2, size=(60, 3)), rng.integers(4, size=(60, 10))
+    lacking = np.vstack([clusters, clusters[:1]])
+    lacking[-1, 3] = -1
+    states = []
+    for given_votes, given in ((votes, clusters), (np.vstack([votes, votes[:1]]), lacking)):
+        table = LabelTable.read(given_votes, given)
+        evidence = table.evidence(evidence_weights=np.full(10, 0.025), vote_weight=3.0)
+        profiles = normalize_profiles(np.ones((evidence.layout.n_rows, 2)), evidence.layout)
+        states.append(cold_state(evidence, Parameters(np.zeros(2), np.ones(2), 1.0, profiles)))
+    assert (states[0].d == states[1].d[:-1]).all()

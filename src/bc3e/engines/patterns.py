@@ -125,7 +125,7 @@ def _labels(columns: Sequence[Coded], keep_minus_one: bool) -> dict[str, Any]:
 
 def fit_bytes(classes: int, votes: int, clusters: int) -> int:
     """About how much memory a pattern takes at the peak of a fit."""
-    return 48 * classes + 6 * clusters + 4 * votes + 60
+    return 64 * classes + 8 * clusters + 4 * votes + 60
 
 
 def _refuse_too_many(db: Database, found: int, checked: Checked, n_classes: int | None) -> None:

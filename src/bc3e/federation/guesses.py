@@ -25,6 +25,7 @@ from bc3e.model.parameters import Parameters
 from bc3e.model.split import PosteriorHolder
 
 Belief = tuple[Labels, FloatArray | None]
+INVERTING, NUDGE = 25, 1e-6  # steps of an inversion, and the difference that slopes are taken by
 PLAUSIBLE = 2.0**12  # no share or vote count of an object is larger; a masked word nearly always is
 MOST_STEPS, MOST_SUBSETS = 40, 64
 
@@ -116,25 +117,49 @@ def _from_stream(
 def _from_tendencies(view: View, responsibilities: FloatArray, parameters: Parameters) -> list[Labels]:
     """A client sees no shares, but how tendencies move in the first sweep tells them.
 
-    From the cold state the step is linear in votes and shares, with the same matrix for all
-    objects. The votes are known from their shares, so their effect can be taken off.
+    The votes are known from their shares and the step is public, so it can be asked which shares
+    lead to the tendencies that were seen.
     """
     steps = [step for step in view.steps if step.iteration == view.steps[0].iteration][:2]
     if len(steps) < 2 or np.ptp(steps[0].tendency, axis=0).max() > 1e-9:
         return []
-    n, k = responsibilities.shape
+    k = responsibilities.shape[1]
     cast = float(sum(len(names) for _, names in view.block.votes))
     labels = float(sum(len(names) for _, names in view.block.clusters))
     guesses: list[Labels] = []
     counted = view.weight * labels
     for total in {cast, 3.0}:  # how much the votes of an object count: public, one each or three
         votes = np.maximum(responsibilities * (total + 0.5) - 0.5 / k, 0.0)
+        guesses += additive_parts(shares_behind(votes, counted, parameters, steps[1].tendency))
+    return guesses
+
+
+def shares_behind(
+    votes: FloatArray, counted: float, parameters: Parameters, tendency: FloatArray
+) -> FloatArray:
+    """Shares of the clusters that lead from the cold state to `tendency` in one sweep, (n, k).
+
+    Newton's method with slopes by differences, for every object by itself. `counted` is the weight of
+    all labels of an object.
+    """
+    n, k = votes.shape
+
+    def after(shares: FloatArray) -> FloatArray:
         holder = PosteriorHolder(votes, np.full(n, counted), structured=True)
         holder.begin(parameters)
         holder.start_sweeps()
-        holder.step(np.full((n, k), counted / k), parameters, 0.0)
-        guesses += additive_parts(steps[1].tendency - holder.state.tendency)
-    return guesses
+        holder.step(shares, parameters, 0.0)
+        return holder.state.tendency
+
+    shares = np.full((n, k), counted / k)
+    for _ in range(INVERTING):
+        missed = after(shares) - tendency
+        slopes = np.stack(
+            [(after(shares + NUDGE * e) - tendency - missed) / NUDGE for e in np.eye(k)], -1
+        )
+        step = (np.linalg.pinv(slopes) @ missed[..., None])[..., 0]
+        shares = np.clip(shares - step, counted * 1e-6, counted)
+    return shares
 
 
 def opened(

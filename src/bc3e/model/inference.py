@@ -56,7 +56,10 @@ class State:
 def label_weights(evidence: Evidence) -> FloatArray:
     """R2 of every pattern: the summed weights of the cluster labels it has."""
     if not evidence.memberships and evidence.labels.min(initial=0) >= 0:  # nothing is missing
-        return np.broadcast_to(evidence.evidence_weights.sum(), evidence.n_patterns)
+        every = 0.0
+        for weight in evidence.evidence_weights[evidence.layout.hard_columns]:
+            every += float(weight)  # one by one, as below: an object must not mind its company
+        return np.broadcast_to(np.float64(every), evidence.n_patterns)
     total = np.zeros(evidence.n_patterns)
     for m, present, _ in evidence.assignments():
         total += evidence.evidence_weights[m] * present

@@ -67,7 +67,7 @@ def direct(
     A lane that is not COUPLED moves its means as if precisions stood still, and its precisions
     DAMPING of the way to where the means are now: a shorter step, but always an ascent.
     """
-    room = ROOM * inv_delta2
+    room = ROOM * inv_delta2 if structured else 0.0  # there it would take more sweeps
     for i in range(k):
         room = min(room, ROOM / (1.0 / inv_delta2 + 1.0 / inv_sigma2[i]))
     for j in range(L):

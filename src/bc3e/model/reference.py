@@ -147,7 +147,7 @@ def coupled_step(
     p, t = softmax(q.m + v[..., 0, 0] / 2, axis=1), softmax(q.e + v[..., 1, 1] / 2, axis=1)
     moved = [r1 * (p[:, :, None] * eye - p[:, :, None] * p[:, None]),
              r2 * (t[:, :, None] * eye - t[:, :, None] * t[:, None])]  # fmt: skip
-    room = ROOM / (parameters.delta2 + parameters.class_variance.max())
+    room = ROOM / (parameters.delta2 + parameters.class_variance.max()) if structured else 0.0
     slope = np.minimum(FOLLOWED * s, room)
     total = np.maximum(slope.sum(axis=1), np.finfo(np.float64).tiny)[:, None, None]
     following = slope[:, :, None] * eye - slope[:, :, None] * slope[:, None] / total

@@ -89,6 +89,8 @@ def load(
             work[i * CLASS + E + j] = tendencies[n, i]
             work[i * CLASS + A + j] = precision_a[n, i]
             work[i * CLASS + D + j] = precision_d[n, i]
+            for field in (STEP_M, STEP_E, STEP_A, STEP_D):
+                work[i * CLASS + field + j] = 0.0
         single[R1 + j] = r1
         single[G + j] = precision_g[n]
         single[STEP_G + j] = 0.0
