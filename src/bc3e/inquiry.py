@@ -52,9 +52,13 @@ class Inquiry:
 
     def class_frequencies(self, objects: Objects) -> FloatArray:
         """How often the votes as given choose each class, (k,)."""
-        sums = class_votes(objects.table, objects.weights)
+        sums = self.class_votes(objects)
         frequencies: FloatArray = sums / sums.sum()
         return frequencies
+
+    def class_votes(self, objects: Objects) -> FloatArray:
+        """Shares of the votes per class, summed over the objects that have votes, (k,)."""
+        return class_votes(objects.table, objects.weights)
 
     def evidence(self, objects: Objects, counted: FloatArray, vote_weight: float | None) -> Evidence:
         """Arrays for the model, with classifiers that count as given and clusterings that count one."""

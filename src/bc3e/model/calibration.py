@@ -242,7 +242,7 @@ def pooled(
         Shares in which the winner leads, to be mixed in as far as it takes to put it in front.
     winners : (P,) array
     """
-    total = votes.sum(axis=1, keepdims=True)
+    total = row_sum(votes)[:, None]
     part = GIVEN * (total > 0)
     shares = part * votes / np.where(total > 0, total, 1.0) + (1.0 - part) * second
     rows = np.arange(len(shares))

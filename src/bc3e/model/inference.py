@@ -73,18 +73,17 @@ def cold_state(evidence: Evidence, parameters: Parameters) -> State:
     answer as objects that were part of the fit.
     """
     spread = evidence.per_object(_spread(row_sum(evidence.ballots), evidence.n_classes))
-    spread += 1.0 / parameters.class_variance
     return _cold(spread, label_weights(evidence), parameters)
 
 
 def cold_posteriors(vote_weight: FloatArray, label_weight: FloatArray, parameters: Parameters) -> State:
     """:func:`cold_state` from R1 (P,) and R2 (P,) alone."""
-    spread = _spread(vote_weight, len(parameters.class_mean))
-    spread += 1.0 / parameters.class_variance
-    return _cold(spread, label_weight, parameters)
+    return _cold(_spread(vote_weight, len(parameters.class_mean)), label_weight, parameters)
 
 
 def _cold(a: FloatArray, label_weight: FloatArray, parameters: Parameters) -> State:
+    """The cold state of objects whose votes, spread evenly, are `a`, which becomes part of it."""
+    a += 1.0 / parameters.class_variance
     mean = np.repeat(parameters.class_mean[None, :], len(a), axis=0)
     d = _spread(label_weight, len(parameters.class_mean))
     return State(mean, mean.copy(), a, d, np.full(len(a), 1.0 / parameters.delta2))

@@ -82,10 +82,8 @@ class SparkInquiry(Inquiry):
         same, both = self._once("agreement", asked)
         return float(same / both) if both > 0 else None
 
-    def class_frequencies(self, objects: Objects) -> FloatArray:
-        sums = self.blocks.ask(lambda part: class_votes(part.table, part.weights))
-        frequencies: FloatArray = sums / sums.sum()
-        return frequencies
+    def class_votes(self, objects: Objects) -> FloatArray:
+        return self.blocks.ask(lambda part: class_votes(part.table, part.weights))
 
     def evidence(self, objects: Objects, counted: FloatArray, vote_weight: float | None) -> Evidence:
         table, layout = objects.table, objects.table.layout
