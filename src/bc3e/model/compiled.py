@@ -1,4 +1,4 @@
-"""The one place that touches numba: decorators for the kernels, and the bits of a number."""
+"""Decorators for the kernels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,25 +40,7 @@ def part(function: Function) -> Function:
     return _compiled(function, no_cpython_wrapper=True)
 
 
-def inlined(function: Function) -> Function:
-    """Like :func:`kernel`, put into the caller's loop so that the loop can be vectorised."""
-    return _compiled(function, cache=True, inline="always")
-
-
 def _compiled(function: Function, **options: Any) -> Function:
     function.__qualname__ += f"_{FINGERPRINT}"  # names the file of the cache
     options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     return cast(Function, numba.njit(**options)(function))
-
-
-def _reinterpreted(result: Any, argument: Any, form: Any) -> Any:
-    """A compiled function that reads the 64 bits of its argument as another type."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], form)
-
-    return intrinsic(lambda context, value: (result(argument), generate))
-
-
-bits_of: Callable[[float], int] = _reinterpreted(types.int64, types.float64, ir.IntType(64))
-float_of: Callable[[int], float] = _reinterpreted(types.float64, types.int64, ir.DoubleType())

@@ -70,6 +70,7 @@ def e_step_block(
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     constant = constant_terms(sigma2, delta2)
+    flat_sums, flat_spread = sums.reshape(-1), spread.reshape(-1)
     swept, done = k < 0, k > 0  # no and yes; written out, exchange would be compiled for each
     for start in range(first, last, L):
         count = take_rows(start, last, rows)
@@ -83,7 +84,7 @@ def e_step_block(
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
         for _ in range(sweeps):
             exchange(k, likelihood, weight, work, single, inverse, swept)
-            if step(k, mu, inv_sigma2, inv_delta2, structured, tolerance, work, single) == 0:
+            if not step(k, mu, inv_sigma2, inv_delta2, structured, tolerance, work, single):
                 break
         exchange(k, likelihood, weight, work, single, inverse, done)
         store(rows, count, means, tendencies, precision_a, precision_d, precision_g, work, single)
@@ -92,11 +93,11 @@ def e_step_block(
             totals[0] += heft[j]
             totals[1] += heft[j] * (single[VALUE + j] + single[TOLD + j] + constant)
         if summed:
-            add_moments(k, structured, heft, work, single, sums)
+            add_moments(k, structured, heft, work, single, flat_sums)
             add_counts(
                 rows, count, heft, labels, likelihood, work, inverse, phi, shares, counts
             )  # fmt: skip
             add_soft_counts(
                 start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
-                shares, spread,
+                shares, flat_spread,
             )  # fmt: skip

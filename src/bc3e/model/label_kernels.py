@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import part
 from bc3e.model.evidence import FloatArray
-from bc3e.model.lanes import CLASS, R2, TOLD, TOP, TOTAL, E, S, X, exp, log
+from bc3e.model.lanes import CLASS, R2, TOLD, TOTAL, E, S, X, exp, log
 from bc3e.model.lanes import LANES as L
+from bc3e.model.vectors import alike, any_of, at_least, get, get_row, larger, put, where
 
 UNDERFLOW = 1e-280
 
@@ -37,7 +38,7 @@ def gather(
 
     Number ``(h * k + i) * LANES + lane`` of ``likelihood`` is that of class i by clustering h, first the
     hard ones, then the soft ones; number ``h * LANES + lane`` of ``weight`` its weight, and R2 the sum
-    of the weights. TOLD is used as scratch.
+    of the weights.
     """
     k = profiles.shape[1]
     hard = labels.shape[1]
@@ -50,28 +51,22 @@ def gather(
     for q in range(soft_row.shape[0]):
         h = hard + q
         first = h * k * L
-        for j in range(L):
-            weight[h * L + j] = 0.0
-        for at in range(first, first + k * L):
-            likelihood[at] = 0.0
+        told = alike(0.0)
+        for i in range(k):
+            put(likelihood, first + i * L, told)
         for c in range(soft_start[q + 1] - soft_start[q]):
-            for j in range(L):
-                single[TOLD + j] = float(memberships[soft_start[q] + c, rows[0] + j])
-            for j in range(L):
-                weight[h * L + j] += single[TOLD + j]
+            member = get_row(memberships, soft_start[q] + c, rows[0])
+            told = told + member
             for i in range(k):
-                told = log_profiles[soft_row[q] + c, i]
-                for j in range(L):
-                    likelihood[first + i * L + j] += single[TOLD + j] * told
-        for at in range(first, first + k * L):
-            likelihood[at] = exp(likelihood[at])
-        for j in range(L):
-            weight[h * L + j] = soft_weight[q] if weight[h * L + j] > 0.0 else 0.0
-    for j in range(L):
-        single[R2 + j] = 0.0
+                at = first + i * L
+                put(likelihood, at, get(likelihood, at) + member * log_profiles[soft_row[q] + c, i])
+        for i in range(k):
+            put(likelihood, first + i * L, exp(get(likelihood, first + i * L)))
+        put(weight, h * L, where(told, alike(soft_weight[q]), 0.0))
+    total = alike(0.0)
     for h in range(weight.shape[0] // L):
-        for j in range(L):
-            single[R2 + j] += weight[h * L + j]
+        total = total + get(weight, h * L)
+    put(single, R2, total)
 
 
 @part
@@ -89,58 +84,54 @@ def exchange(
     With x = exp(e - max e), taken once for all clusterings, phi_m = x likelihood_m / their sum;
     one over that sum is left in ``inverse``. If ``valued``, TOLD is
     sum_m w_m log sum_i exp(e_i) likelihood[m, i]. Logarithms are used only where the product
-    underflows.
+    underflows: there ``inverse`` is 0.
     """
-    for j in range(L):
-        single[TOP + j] = work[E + j]
-        single[TOLD + j] = 0.0
+    top = get(work, E)
     for i in range(1, k):
-        for j in range(L):
-            single[TOP + j] = max(single[TOP + j], work[i * CLASS + E + j])
+        top = larger(top, get(work, i * CLASS + E))
     for i in range(k):
-        for j in range(L):
-            work[i * CLASS + X + j] = exp(work[i * CLASS + E + j] - single[TOP + j])
-            work[i * CLASS + S + j] = 0.0
+        put(work, i * CLASS + X, exp(get(work, i * CLASS + E) - top))
+        put(work, i * CLASS + S, alike(0.0))
+    told = underflows = alike(0.0)
     for h in range(weight.shape[0] // L):
-        first = h * k * L
-        least, counted = 1.0, 0.0
-        for j in range(L):
-            single[TOTAL + j] = 0.0
+        first, heft, total = h * k * L, get(weight, h * L), alike(0.0)
         for i in range(k):
-            for j in range(L):
-                single[TOTAL + j] += work[i * CLASS + X + j] * likelihood[first + i * L + j]
-        for j in range(L):
-            inverse[h * L + j] = 1.0 / single[TOTAL + j]
-            least = min(least, single[TOTAL + j])
-            counted = max(counted, weight[h * L + j])
-        if least <= UNDERFLOW:
-            _exchange_in_logs(k, h, likelihood, weight, work, single, inverse)
-        if counted > 0.0:
-            for i in range(k):
-                for j in range(L):
-                    work[i * CLASS + S + j] += (
-                        work[i * CLASS + X + j] * likelihood[first + i * L + j]
-                    ) * (weight[h * L + j] * inverse[h * L + j])
-            if valued:
-                for j in range(L):
-                    single[TOLD + j] += weight[h * L + j] * (single[TOP + j] + log(single[TOTAL + j]))
+            total = total + get(work, i * CLASS + X) * get(likelihood, first + i * L)
+        low = at_least(UNDERFLOW, total)
+        underflows = underflows + low
+        total = where(low, 1.0, total)
+        over = where(low, 0.0, 1.0 / total)
+        put(inverse, h * L, over)
+        share = heft * over
+        for i in range(k):
+            here = i * CLASS
+            phi = get(work, here + X) * get(likelihood, first + i * L)
+            put(work, here + S, get(work, here + S) + phi * share)
+        if valued:
+            told = told + heft * (top + log(total))
+    put(single, TOLD, told)
+    if any_of(underflows):
+        put(single, TOTAL, top)
+        _exchange_in_logs(k, likelihood, weight, work, single, inverse)
 
 
 @part
 def _exchange_in_logs(
-    k: int, h: int, likelihood: FloatArray, weight: FloatArray, work: FloatArray, single: FloatArray,
+    k: int, likelihood: FloatArray, weight: FloatArray, work: FloatArray, single: FloatArray,
     inverse: FloatArray,
 ) -> None:  # fmt: skip
-    """The part of clustering h in lanes where x likelihood underflows, marked by an inverse of 0."""
+    """Add what clusterings say in lanes where x likelihood underflows, marked by an inverse of 0.
+
+    TOTAL holds the largest tendency, which has been added to TOLD for them.
+    """
     phi = np.empty(k)
-    for j in range(L):
-        if single[TOTAL + j] <= UNDERFLOW:
-            total = shares_in_logs(k, h, j, likelihood, work, phi)
-            for i in range(k):
-                work[i * CLASS + S + j] += weight[h * L + j] * phi[i]
-            inverse[h * L + j] = 0.0
-            single[TOLD + j] += weight[h * L + j] * (total - single[TOP + j])
-            single[TOTAL + j] = 1.0  # its logarithm adds nothing
+    for h in range(weight.shape[0] // L):
+        for j in range(L):
+            if inverse[h * L + j] == 0.0:
+                total = shares_in_logs(k, h, j, likelihood, work, phi)
+                for i in range(k):
+                    work[i * CLASS + S + j] += weight[h * L + j] * phi[i]
+                single[TOLD + j] += weight[h * L + j] * (total - single[TOTAL + j])
 
 
 @part
@@ -167,11 +158,10 @@ def weighed_shares(
     phi: FloatArray, shares: FloatArray,
 ) -> None:  # fmt: skip
     """phi_h of every lane times its weight: number ``i * LANES + lane`` of ``shares``."""
+    share = get(inverse, h * L) * get(heft, 0)
     for i in range(k):
-        for j in range(L):
-            shares[i * L + j] = (work[i * CLASS + X + j] * likelihood[(h * k + i) * L + j]) * (
-                inverse[h * L + j] * heft[j]
-            )
+        phi_i = get(work, i * CLASS + X) * get(likelihood, (h * k + i) * L)
+        put(shares, i * L, phi_i * share)
     for j in range(L):
         if inverse[h * L + j] == 0.0:
             shares_in_logs(k, h, j, likelihood, work, phi)
@@ -222,13 +212,14 @@ def add_soft_counts(
 ) -> None:
     """Add the lanes, objects from ``first`` on, to the class counts of clusters that they are partly in.
 
-    ``spread`` (q, k, LANES) keeps a count for each lane, of every class in the q clusters of all soft
+    ``spread`` (q * k * LANES,) keeps a count for each lane, of every class in the q clusters of all soft
     clusterings.
     """
     k = phi.shape[0]
     for q in range(soft_start.shape[0] - 1):
         weighed_shares(k, hard + q, heft, likelihood, work, inverse, phi, shares)
         for c in range(soft_start[q], soft_start[q + 1]):
+            member = get_row(memberships, c, first)
             for i in range(k):
-                for j in range(L):
-                    spread[c, i, j] += float(memberships[c, first + j]) * shares[i * L + j]
+                at = (c * k + i) * L
+                put(spread, at, get(spread, at) + member * get(shares, i * L))

@@ -46,8 +46,9 @@ from bc3e.model.lanes import (
     T,
     X,
 )
-from bc3e.model.lanes import LANES as L
+from bc3e.model.vectors import alike, at_least, get, larger, magnitude, put, smaller, where
 
+TINY = 1e-300  # less is nothing
 ROUNDING = 1e-13  # relative rounding of a surrogate; a smaller fall is noise
 DAMPING = 0.85  # share of their way that precisions go by themselves: p falls as V does
 FOLLOWED = 0.2  # share of the slope of s, were all phi alike, that a step reckons with
@@ -70,16 +71,6 @@ def direct(
     room = ROOM * inv_delta2 if structured else 0.0  # there it would take more sweeps
     for i in range(k):
         room = min(room, ROOM / (1.0 / inv_delta2 + 1.0 / inv_sigma2[i]))
-    for j in range(L):
-        coupled = single[COUPLED + j]
-        single[STEP_G + j] = (coupled + DAMPING * (1.0 - coupled)) * (inv_delta2 - single[G + j])
-        single[SIZE + j] = abs(inv_delta2 - single[G + j]) / inv_delta2
-        single[BEFORE + j] = single[VALUE + j]
-        # Without votes or labels nothing follows from a sum over them: one equation is z = 0.
-        single[N11 + j] = 0.0 if single[R1 + j] > 0.0 else 1.0
-        single[N22 + j] = 0.0 if single[R2 + j] > 0.0 else 1.0
-        for field in (N12, N13, N23, N33, Z1, Z2, Z3):
-            single[field + j] = 0.0
     solve_classes(k, mu, inv_sigma2, inv_delta2, structured, room, work, single)
     close(k, single)
     finish(k, inv_sigma2, inv_delta2, room, work, single)
@@ -99,59 +90,77 @@ def solve_classes(
     K11, K12 and K22 are left in STEP_A, X and STEP_D; what V11/2 and V22/2 gain from precisions that
     go where the means are now, in NEW_M and NEW_E.
     """
+    r1, r2, g, coupled = get(single, R1), get(single, R2), get(single, G), get(single, COUPLED)
+    half = 0.5 * coupled
+    own = g * (0.0 if structured else 1.0)
+    short = inv_delta2 - g
+    step_g = half * short
+    put(single, STEP_G, (coupled + DAMPING * (1.0 - coupled)) * short)
+    put(single, SIZE, magnitude(short) / inv_delta2)
+    # Without votes or labels nothing follows from a sum over them: one equation is z = 0.
+    n11, n22 = 1.0 - at_least(r1, TINY), 1.0 - at_least(r2, TINY)
+    n12 = n13 = n23 = n33 = z1 = z2 = z3 = alike(0.0)
+    before = get(single, VALUE)
     for i in range(k):
-        for j in range(L):
-            m, e, s = work[i * CLASS + M + j], work[i * CLASS + E + j], work[i * CLASS + S + j]
-            a, d, g = work[i * CLASS + A + j], work[i * CLASS + D + j], single[G + j]
-            p, t = single[R1 + j] * work[i * CLASS + P + j], single[R2 + j] * work[i * CLASS + T + j]
-            own = 0.0 if structured else g
-            inverse = 1.0 / (a * d + g * (a + d) + own * g)
-            v11, v22, v12 = (d + g) * inverse, (a + g) * inverse, (g - own) * inverse
-            half = 0.5 * single[COUPLED + j]
-            h11, h22, h12 = half * v11 * v11, half * v22 * v22, half * v12 * v12
-            step_a, step_d, step_g = inv_sigma2[i] + p - a, t - d, half * (inv_delta2 - g)
-            u11, u22 = v11 - v12, v22 - v12
-            gain_m = -(h11 * step_a + h12 * step_d + step_g * u11 * u11)  # of V11/2, by these steps
-            gain_e = -(h12 * step_a + h22 * step_d + step_g * u22 * u22)
-            inverse = 1.0 / ((1.0 + h11 * p) * (1.0 + h22 * t) - (h12 * p) * (h12 * t))
-            k11, k22 = p * (1.0 + h22 * t) * inverse, t * (1.0 + h11 * p) * inverse
-            k12 = -h12 * p * t * inverse
-            follow = single[COUPLED + j] * min(FOLLOWED * s, room)
-            x, y = k11 + inv_sigma2[i], k22 - follow
-            inverse = 1.0 / (x * y - k12 * k12 + inv_delta2 * (x + y + 2.0 * k12))
-            c11, c12, c22 = (
-                (y + inv_delta2) * inverse,
-                (inv_delta2 - k12) * inverse,
-                (x + inv_delta2) * inverse,
-            )
-            u1 = (
-                work[i * CLASS + C + j] - p - (m - mu[i]) * inv_sigma2[i] - (k11 * gain_m + k12 * gain_e)
-            )
-            u2 = s - t - (k12 * gain_m + k22 * gain_e)
-            pull = inv_delta2 * (m - e) * inverse
-            step_m = c11 * u1 + c12 * u2 - pull * (y + k12)
-            step_e = c12 * u1 + c22 * u2 + pull * (x + k12)
-            y1, y2 = follow * (c12 * k11 + c22 * k12), follow * (c12 * k12 + c22 * k22)
-            d1 = ((y + k12) * k11 - (x + k12) * k12) * inverse * inv_delta2
-            d2 = ((y + k12) * k12 - (x + k12) * k22) * inverse * inv_delta2
-            single[N11 + j] += inv_sigma2[i] * (c11 * k11 + c12 * k12) + d1
-            single[N12 + j] -= d1 + y1
-            single[N22 + j] -= d2 + y2
-            single[N13 + j] += y1
-            single[N23 + j] += y2
-            single[N33 + j] -= follow + follow * follow * c22
-            single[Z1 + j] += k11 * (step_m + gain_m) + k12 * (step_e + gain_e)
-            single[Z2 + j] += k12 * (step_m + gain_m) + k22 * (step_e + gain_e)
-            single[Z3 + j] -= follow * step_e
-            single[BEFORE + j] += s * e
-            work[i * CLASS + X + j] = k12
-            work[i * CLASS + STEP_A + j] = k11
-            work[i * CLASS + STEP_D + j] = k22
-            work[i * CLASS + STEP_M + j] = step_m
-            work[i * CLASS + STEP_E + j] = step_e
-            work[i * CLASS + NEW_M + j] = gain_m
-            work[i * CLASS + NEW_E + j] = gain_e
-            work[i * CLASS + INVERSE + j] = inverse
+        here = i * CLASS
+        m, e, s = get(work, here + M), get(work, here + E), get(work, here + S)
+        a, d = get(work, here + A), get(work, here + D)
+        p, t = r1 * get(work, here + P), r2 * get(work, here + T)
+        inverse = 1.0 / (a * d + g * (a + d) + own * g)
+        v11, v22, v12 = (d + g) * inverse, (a + g) * inverse, (g - own) * inverse
+        h11, h22, h12 = half * v11 * v11, half * v22 * v22, half * v12 * v12
+        step_a, step_d = inv_sigma2[i] + p - a, t - d
+        u11, u22 = v11 - v12, v22 - v12
+        # Of V11/2 and V22/2, by these steps.
+        gain_m = 0.0 - (h11 * step_a + h12 * step_d + step_g * u11 * u11)
+        gain_e = 0.0 - (h12 * step_a + h22 * step_d + step_g * u22 * u22)
+        inverse = 1.0 / ((1.0 + h11 * p) * (1.0 + h22 * t) - (h12 * p) * (h12 * t))
+        k11, k22 = p * (1.0 + h22 * t) * inverse, t * (1.0 + h11 * p) * inverse
+        k12 = 0.0 - h12 * p * t * inverse
+        follow = coupled * smaller(FOLLOWED * s, room)
+        x, y = k11 + inv_sigma2[i], k22 - follow
+        inverse = 1.0 / (x * y - k12 * k12 + inv_delta2 * (x + y + 2.0 * k12))
+        c11, c12, c22 = (
+            (y + inv_delta2) * inverse,
+            (inv_delta2 - k12) * inverse,
+            (x + inv_delta2) * inverse,
+        )
+        u1 = get(work, here + C) - p - (m - mu[i]) * inv_sigma2[i] - (k11 * gain_m + k12 * gain_e)
+        u2 = s - t - (k12 * gain_m + k22 * gain_e)
+        pull = inv_delta2 * (m - e) * inverse
+        step_m = c11 * u1 + c12 * u2 - pull * (y + k12)
+        step_e = c12 * u1 + c22 * u2 + pull * (x + k12)
+        y1, y2 = follow * (c12 * k11 + c22 * k12), follow * (c12 * k12 + c22 * k22)
+        d1 = ((y + k12) * k11 - (x + k12) * k12) * inverse * inv_delta2
+        d2 = ((y + k12) * k12 - (x + k12) * k22) * inverse * inv_delta2
+        n11 = n11 + (inv_sigma2[i] * (c11 * k11 + c12 * k12) + d1)
+        n12 = n12 - (d1 + y1)
+        n22 = n22 - (d2 + y2)
+        n13 = n13 + y1
+        n23 = n23 + y2
+        n33 = n33 - (follow + follow * follow * c22)
+        z1 = z1 + (k11 * (step_m + gain_m) + k12 * (step_e + gain_e))
+        z2 = z2 + (k12 * (step_m + gain_m) + k22 * (step_e + gain_e))
+        z3 = z3 - follow * step_e
+        before = before + s * e
+        put(work, here + X, k12)
+        put(work, here + STEP_A, k11)
+        put(work, here + STEP_D, k22)
+        put(work, here + STEP_M, step_m)
+        put(work, here + STEP_E, step_e)
+        put(work, here + NEW_M, gain_m)
+        put(work, here + NEW_E, gain_e)
+        put(work, here + INVERSE, inverse)
+    put(single, N11, n11)
+    put(single, N12, n12)
+    put(single, N22, n22)
+    put(single, N13, n13)
+    put(single, N23, n23)
+    put(single, N33, n33)
+    put(single, Z1, z1)
+    put(single, Z2, z2)
+    put(single, Z3, z3)
+    put(single, BEFORE, before)
 
 
 @part
@@ -160,23 +169,22 @@ def close(k: int, single: FloatArray) -> None:
 
     The third pivot is below 0, and what it leaves of the two others is positive definite.
     """
-    for j in range(L):
-        n13, n23, over = single[N13 + j], single[N23 + j], 0.0
-        if single[N33 + j] < 0.0:
-            over = 1.0 / single[N33 + j]
-        n11, n12 = single[N11 + j] - n13 * n13 * over, single[N12 + j] - n13 * n23 * over
-        n22 = single[N22 + j] - n23 * n23 * over
-        z1, z2 = (
-            single[Z1 + j] - n13 * single[Z3 + j] * over,
-            single[Z2 + j] - n23 * single[Z3 + j] * over,
-        )
-        capacity, inverse = n11 * n22 - n12 * n12, 0.0
-        if capacity > 0.0:
-            inverse = 1.0 / capacity
-        single[Z1 + j] = (n22 * z1 - n12 * z2) * inverse
-        single[Z2 + j] = (n11 * z2 - n12 * z1) * inverse
-        single[Z3 + j] = (single[Z3 + j] - n13 * single[Z1 + j] - n23 * single[Z2 + j]) * over
-        single[SLACK + j] = ROUNDING * (abs(single[BEFORE + j]) + single[R1 + j] + single[R2 + j] + k)
+    n13, n23, n33 = get(single, N13), get(single, N23), get(single, N33)
+    given = get(single, Z3)
+    follows = 1.0 - at_least(n33, 0.0)
+    over = where(follows, 1.0 / where(follows, n33, 1.0), 0.0)
+    n11, n12 = get(single, N11) - n13 * n13 * over, get(single, N12) - n13 * n23 * over
+    n22 = get(single, N22) - n23 * n23 * over
+    z1, z2 = get(single, Z1) - n13 * given * over, get(single, Z2) - n23 * given * over
+    capacity = n11 * n22 - n12 * n12
+    solvable = 1.0 - at_least(0.0, capacity)
+    inverse = where(solvable, 1.0 / where(solvable, capacity, 1.0), 0.0)
+    first, second = (n22 * z1 - n12 * z2) * inverse, (n11 * z2 - n12 * z1) * inverse
+    put(single, Z1, first)
+    put(single, Z2, second)
+    put(single, Z3, (given - n13 * first - n23 * second) * over)
+    size = magnitude(get(single, BEFORE)) + get(single, R1) + get(single, R2) + float(k)
+    put(single, SLACK, ROUNDING * size)
 
 
 @part
@@ -184,33 +192,32 @@ def finish(
     k: int, inv_sigma2: FloatArray, inv_delta2: float, room: float, work: FloatArray, single: FloatArray
 ) -> None:
     """The steps with the sums over classes put in, and SIZE."""
+    r1, r2, coupled = get(single, R1), get(single, R2), get(single, COUPLED)
+    z1, z2, z3 = get(single, Z1), get(single, Z2), get(single, Z3)
+    damping = coupled + DAMPING * (1.0 - coupled)
+    size = get(single, SIZE)
     for i in range(k):
-        for j in range(L):
-            z1, z2, coupled = single[Z1 + j], single[Z2 + j], single[COUPLED + j]
-            p, t = single[R1 + j] * work[i * CLASS + P + j], single[R2 + j] * work[i * CLASS + T + j]
-            k11, k12, k22 = (
-                work[i * CLASS + STEP_A + j],
-                work[i * CLASS + X + j],
-                work[i * CLASS + STEP_D + j],
-            )
-            inverse = work[i * CLASS + INVERSE + j]
-            follow = coupled * min(FOLLOWED * work[i * CLASS + S + j], room)
-            c11, c12 = (k22 - follow + inv_delta2) * inverse, (inv_delta2 - k12) * inverse
-            c22 = (k11 + inv_sigma2[i] + inv_delta2) * inverse
-            more_m, more_e = k11 * z1 + k12 * z2, k12 * z1 + k22 * z2 - follow * single[Z3 + j]
-            step_m = work[i * CLASS + STEP_M + j] + (c11 * more_m + c12 * more_e)
-            step_e = work[i * CLASS + STEP_E + j] + (c12 * more_m + c22 * more_e)
-            gain_m = step_m + work[i * CLASS + NEW_M + j] - z1
-            gain_e = step_e + work[i * CLASS + NEW_E + j] - z2
-            # p and t stay positive, so precisions do.
-            gain_p = max(k11 * gain_m + k12 * gain_e, -LOST * p)
-            gain_t = max(k12 * gain_m + k22 * gain_e, -LOST * t)
-            damping = coupled + DAMPING * (1.0 - coupled)
-            step_a = damping * (inv_sigma2[i] + p - work[i * CLASS + A + j]) + coupled * gain_p
-            step_d = damping * (t - work[i * CLASS + D + j]) + coupled * gain_t
-            work[i * CLASS + STEP_M + j] = step_m
-            work[i * CLASS + STEP_E + j] = step_e
-            work[i * CLASS + STEP_A + j] = step_a
-            work[i * CLASS + STEP_D + j] = step_d
-            moved = max(max(abs(step_m), abs(step_e)), max(abs(step_a) * c11, abs(step_d) * c22))
-            single[SIZE + j] = max(single[SIZE + j], moved)
+        here = i * CLASS
+        p, t = r1 * get(work, here + P), r2 * get(work, here + T)
+        k11, k12, k22 = get(work, here + STEP_A), get(work, here + X), get(work, here + STEP_D)
+        inverse = get(work, here + INVERSE)
+        follow = coupled * smaller(FOLLOWED * get(work, here + S), room)
+        c11, c12 = (k22 - follow + inv_delta2) * inverse, (inv_delta2 - k12) * inverse
+        c22 = (k11 + inv_sigma2[i] + inv_delta2) * inverse
+        more_m, more_e = k11 * z1 + k12 * z2, k12 * z1 + k22 * z2 - follow * z3
+        step_m = get(work, here + STEP_M) + (c11 * more_m + c12 * more_e)
+        step_e = get(work, here + STEP_E) + (c12 * more_m + c22 * more_e)
+        gain_m = step_m + get(work, here + NEW_M) - z1
+        gain_e = step_e + get(work, here + NEW_E) - z2
+        # p and t stay positive, so precisions do.
+        gain_p = larger(k11 * gain_m + k12 * gain_e, (0.0 - LOST) * p)
+        gain_t = larger(k12 * gain_m + k22 * gain_e, (0.0 - LOST) * t)
+        step_a = damping * (inv_sigma2[i] + p - get(work, here + A)) + coupled * gain_p
+        step_d = damping * (t - get(work, here + D)) + coupled * gain_t
+        put(work, here + STEP_M, step_m)
+        put(work, here + STEP_E, step_e)
+        put(work, here + STEP_A, step_a)
+        put(work, here + STEP_D, step_d)
+        means = larger(magnitude(step_m), magnitude(step_e))
+        size = larger(size, larger(means, larger(magnitude(step_a) * c11, magnitude(step_d) * c22)))
+    put(single, SIZE, size)

@@ -60,7 +60,7 @@ def exchange_block(
     work, single, heft = np.empty(k * CLASS), np.empty(OBJECT), np.zeros(L)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
     phi, lanes = np.empty(k), np.empty(k * L)
-    value = 0.0
+    value, flat_spread = 0.0, spread.reshape(-1)
     for start in range(0, tendencies.shape[0], L):
         count = take_rows(start, tendencies.shape[0], rows)
         for j in range(L):
@@ -81,7 +81,7 @@ def exchange_block(
             add_counts(rows, count, heft, labels, likelihood, work, inverse, phi, lanes, counts)
             add_soft_counts(
                 start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
-                lanes, spread,
+                lanes, flat_spread,
             )  # fmt: skip
     return value
 

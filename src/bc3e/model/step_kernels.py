@@ -32,8 +32,6 @@ from bc3e.model.lanes import (
     NEW_M,
     R1,
     R2,
-    SECOND_TOP,
-    SECOND_TOTAL,
     SIZE,
     SLACK,
     STEP_A,
@@ -42,7 +40,6 @@ from bc3e.model.lanes import (
     STEP_G,
     STEP_M,
     TAU,
-    TOP,
     TOTAL,
     VALUE,
     A,
@@ -59,8 +56,10 @@ from bc3e.model.lanes import (
 )
 from bc3e.model.lanes import LANES as L
 from bc3e.model.newton_kernels import direct
+from bc3e.model.vectors import alike, any_of, at_least, get, larger, put, where
 
 HALVINGS = 40
+AT_ONCE = 4  # determinants that are multiplied before their logarithm is taken
 
 
 @part
@@ -131,118 +130,100 @@ def evaluate(
     Fills NEW_M, NEW_E, NEW_G, p = softmax(m + V11/2), t = softmax(e + V22/2) and VALUE, and in
     AFTER the surrogate VALUE + sum_i s_i e_i.
     """
-    for j in range(L):
-        tau = single[TAU + j]
-        single[NEW_G + j] = single[G + j] + tau * single[STEP_G + j]
-        single[VALUE + j] = 0.0
-        single[AFTER + j] = 0.0
-        single[TOP + j] = -np.inf
-        single[SECOND_TOP + j] = -np.inf
+    tau = get(single, TAU)
+    g = get(single, G) + tau * get(single, STEP_G)
+    put(single, NEW_G, g)
+    own = g * (0.0 if structured else 1.0)  # what the two precisions do not share
+    value = surrogate = alike(0.0)
+    product = alike(1.0)  # of determinants, a few at a time: one logarithm for all of them
+    top = second_top = alike(-np.inf)
     for i in range(k):
-        for j in range(L):
-            tau = single[TAU + j]
-            g = single[NEW_G + j]
-            m = work[i * CLASS + M + j] + tau * work[i * CLASS + STEP_M + j]
-            e = work[i * CLASS + E + j] + tau * work[i * CLASS + STEP_E + j]
-            a = work[i * CLASS + A + j] + tau * work[i * CLASS + STEP_A + j]
-            d = work[i * CLASS + D + j] + tau * work[i * CLASS + STEP_D + j]
-            work[i * CLASS + NEW_M + j] = m
-            work[i * CLASS + NEW_E + j] = e
-            own = 0.0 if structured else g  # what the two precisions do not share
-            det = a * d + g * (a + d) + own * g
-            inverse = 1.0 / det
-            v11 = (d + g) * inverse
-            v22 = (a + g) * inverse
-            spread = (a + d + 2.0 * own) * inverse
-            off = m - mu[i]
-            gap = e - m
-            single[VALUE + j] += work[i * CLASS + C + j] * m - 0.5 * (
-                (v11 + off * off) * inv_sigma2[i] + (spread + gap * gap) * inv_delta2 + log(det)
-            )
-            single[AFTER + j] += work[i * CLASS + S + j] * e
-            p = m + 0.5 * v11
-            t = e + 0.5 * v22
-            work[i * CLASS + P + j] = p
-            work[i * CLASS + T + j] = t
-            single[TOP + j] = max(single[TOP + j], p)
-            single[SECOND_TOP + j] = max(single[SECOND_TOP + j], t)
-    for j in range(L):
-        single[TOTAL + j] = 0.0
-        single[SECOND_TOTAL + j] = 0.0
+        here = i * CLASS
+        m = get(work, here + M) + tau * get(work, here + STEP_M)
+        e = get(work, here + E) + tau * get(work, here + STEP_E)
+        a = get(work, here + A) + tau * get(work, here + STEP_A)
+        d = get(work, here + D) + tau * get(work, here + STEP_D)
+        put(work, here + NEW_M, m)
+        put(work, here + NEW_E, e)
+        det = a * d + g * (a + d) + own * g
+        inverse = 1.0 / det
+        v11, v22 = (d + g) * inverse, (a + g) * inverse
+        spread = (a + d + 2.0 * own) * inverse
+        off, gap = m - mu[i], e - m
+        squares = (v11 + off * off) * inv_sigma2[i] + (spread + gap * gap) * inv_delta2
+        value = value + (get(work, here + C) * m - 0.5 * squares)
+        product = product * det
+        if (i + 1) % AT_ONCE == 0:
+            value = value - 0.5 * log(product)
+            product = alike(1.0)
+        surrogate = surrogate + get(work, here + S) * e
+        p, t = m + 0.5 * v11, e + 0.5 * v22
+        put(work, here + P, p)
+        put(work, here + T, t)
+        top, second_top = larger(top, p), larger(second_top, t)
+    value = value - 0.5 * log(product)
+    total = second_total = alike(0.0)
     for i in range(k):
-        for j in range(L):
-            p = exp(work[i * CLASS + P + j] - single[TOP + j])
-            t = exp(work[i * CLASS + T + j] - single[SECOND_TOP + j])
-            work[i * CLASS + P + j] = p
-            work[i * CLASS + T + j] = t
-            single[TOTAL + j] += p
-            single[SECOND_TOTAL + j] += t
-    for j in range(L):
-        lse_p = single[TOP + j] + log(single[TOTAL + j])
-        lse_t = single[SECOND_TOP + j] + log(single[SECOND_TOTAL + j])
-        single[VALUE + j] -= single[R1 + j] * lse_p + single[R2 + j] * lse_t
-        single[AFTER + j] += single[VALUE + j]
-        single[TOTAL + j] = 1.0 / single[TOTAL + j]
-        single[SECOND_TOTAL + j] = 1.0 / single[SECOND_TOTAL + j]
+        here = i * CLASS
+        p, t = exp(get(work, here + P) - top), exp(get(work, here + T) - second_top)
+        put(work, here + P, p)
+        put(work, here + T, t)
+        total, second_total = total + p, second_total + t
+    value = value - (
+        get(single, R1) * (top + log(total)) + get(single, R2) * (second_top + log(second_total))
+    )
+    put(single, VALUE, value)
+    put(single, AFTER, surrogate + value)
+    inverse, second_inverse = 1.0 / total, 1.0 / second_total
     for i in range(k):
-        for j in range(L):
-            work[i * CLASS + P + j] *= single[TOTAL + j]
-            work[i * CLASS + T + j] *= single[SECOND_TOTAL + j]
+        here = i * CLASS
+        put(work, here + P, get(work, here + P) * inverse)
+        put(work, here + T, get(work, here + T) * second_inverse)
 
 
 @part
 def step(
     k: int, mu: FloatArray, inv_sigma2: FloatArray, inv_delta2: float, structured: bool,
     tolerance: float, work: FloatArray, single: FloatArray,
-) -> int:  # fmt: skip
-    """One safeguarded step of every lane that is MOVING; returns how many still move.
+) -> bool:  # fmt: skip
+    """One safeguarded step of every lane that is MOVING; returns whether one of them still moves.
 
     Where the coupled step lets the surrogate fall the plain one is taken, and halved until the surrogate
     does not fall. A lane rests when its step was no larger than ``tolerance``, or when no
     step ascends within rounding.
     """
-    for j in range(L):
-        single[COUPLED + j] = 1.0
+    put(single, COUPLED, alike(1.0))
     directing, halving = True, 0
     while halving <= HALVINGS:
         if directing:
             direct(k, mu, inv_sigma2, inv_delta2, structured, work, single)
-            for j in range(L):
-                single[TAU + j] = single[MOVING + j]
+            put(single, TAU, get(single, MOVING))
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
         if halving == 1 and not directing:  # back where the step began, for the plain ones
             directing = True
             continue
         directing = False
-        falling = 0
-        for j in range(L):
-            rises = single[AFTER + j] >= single[BEFORE + j] - single[SLACK + j]  # no, if not a number
-            if not rises and single[TAU + j] > 0.0:
-                falling += 1
-                single[COUPLED + j] = 0.0
-                single[TAU + j] = 0.5 * single[TAU + j] if halving < HALVINGS - 1 else 0.0
-        if falling == 0:
+        tau = get(single, TAU)
+        rises = at_least(get(single, AFTER), get(single, BEFORE) - get(single, SLACK))
+        falls = (1.0 - rises) * (1.0 - at_least(0.0, tau))
+        if not any_of(falls):
             break
+        put(single, COUPLED, get(single, COUPLED) * (1.0 - falls))
+        put(single, TAU, where(falls, tau * (0.5 if halving < HALVINGS - 1 else 0.0), tau))
         if halving == 0:
-            for j in range(L):
-                single[TAU + j] = 0.0
+            put(single, TAU, alike(0.0))
         halving += 1
+    tau = get(single, TAU)
     for i in range(k):
-        for j in range(L):
-            tau = single[TAU + j]
-            work[i * CLASS + M + j] = work[i * CLASS + NEW_M + j]
-            work[i * CLASS + E + j] = work[i * CLASS + NEW_E + j]
-            work[i * CLASS + A + j] += tau * work[i * CLASS + STEP_A + j]
-            work[i * CLASS + D + j] += tau * work[i * CLASS + STEP_D + j]
-    left = 0
-    for j in range(L):
-        single[G + j] = single[NEW_G + j]
-        size = single[TAU + j] * single[SIZE + j]
-        if size <= tolerance:
-            single[MOVING + j] = 0.0
-        elif single[MOVING + j] > 0.0:
-            left += 1
-    return left
+        here = i * CLASS
+        put(work, here + M, get(work, here + NEW_M))
+        put(work, here + E, get(work, here + NEW_E))
+        put(work, here + A, get(work, here + A) + tau * get(work, here + STEP_A))
+        put(work, here + D, get(work, here + D) + tau * get(work, here + STEP_D))
+    put(single, G, get(single, NEW_G))
+    moving = get(single, MOVING) * (1.0 - at_least(tolerance, tau * get(single, SIZE)))
+    put(single, MOVING, moving)
+    return any_of(moving)
 
 
 @part
@@ -258,30 +239,35 @@ def constant_terms(sigma2: FloatArray, delta2: float) -> float:
 @part
 def moments(k: int, structured: bool, work: FloatArray, single: FloatArray) -> None:
     """V11 + m^2 of every class, in P, and the object's part of D, in TOTAL."""
-    for j in range(L):
-        single[TOTAL + j] = 0.0
+    g, total = get(single, G), alike(0.0)
+    own = g * (0.0 if structured else 1.0)
     for i in range(k):
-        for j in range(L):
-            m, e, g = work[i * CLASS + M + j], work[i * CLASS + E + j], single[G + j]
-            a, d = work[i * CLASS + A + j], work[i * CLASS + D + j]
-            own = 0.0 if structured else g
-            inverse = 1.0 / (a * d + g * (a + d) + own * g)
-            work[i * CLASS + P + j] = (d + g) * inverse + m * m
-            single[TOTAL + j] += (a + d + 2.0 * own) * inverse + (e - m) * (e - m)
+        here = i * CLASS
+        m, e, a, d = (
+            get(work, here + M),
+            get(work, here + E),
+            get(work, here + A),
+            get(work, here + D),
+        )
+        inverse = 1.0 / (a * d + g * (a + d) + own * g)
+        put(work, here + P, (d + g) * inverse + m * m)
+        total = total + ((a + d + 2.0 * own) * inverse + (e - m) * (e - m))
+    put(single, TOTAL, total)
 
 
 @part
 def add_moments(
     k: int, structured: bool, heft: FloatArray, work: FloatArray, single: FloatArray, sums: FloatArray
 ) -> None:
-    """Add every lane, of weight ``heft``, to sums of its own (2k + 1, LANES): S1, S2 and D."""
+    """Add every lane, of weight ``heft``, to sums of its own ((2k + 1) * LANES,): S1, S2 and D."""
     moments(k, structured, work, single)
+    mass = get(heft, 0)
     for i in range(k):
-        for j in range(L):
-            sums[i, j] += heft[j] * work[i * CLASS + M + j]
-            sums[k + i, j] += heft[j] * work[i * CLASS + P + j]
-    for j in range(L):
-        sums[2 * k, j] += heft[j] * single[TOTAL + j]
+        first, second = i * L, (k + i) * L
+        put(sums, first, get(sums, first) + mass * get(work, i * CLASS + M))
+        put(sums, second, get(sums, second) + mass * get(work, i * CLASS + P))
+    last = 2 * k * L
+    put(sums, last, get(sums, last) + mass * get(single, TOTAL))
 
 
 @part
