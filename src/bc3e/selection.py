@@ -27,7 +27,7 @@ from bc3e.objects import Objects
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, that needs no witness
 TOTALS = (1.0, 3.0)  # and what may be chosen with witnesses
-SAMPLE = 20_000  # objects that the choice looks at
+SAMPLE = 10_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 
