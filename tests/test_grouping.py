@@ -65,3 +65,14 @@ def test_keys_tell_labels_apart_in_their_order() -> None:
     assert (np.diff(keys[order]) >= 0).all()
     rows = np.column_stack(codes)
     assert len(np.unique(keys)) == len(np.unique(rows, axis=0))
+
+
+@pytest.mark.parametrize("lowest", [-(2**63), -70, 0, 2**62])
+def test_keys_that_lie_close_together_are_found_without_sorting(lowest: int) -> None:
+    keys = lowest + np.random.default_rng(4).integers(90, size=500) // 7 * 7
+    values, places, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    found, coded = grouping.distinct(keys)
+    assert np.array_equal(keys[found], values)
+    assert np.array_equal(found, places)
+    assert np.array_equal(coded, numbers)
+    assert grouping.distinct(keys[:0])[0].tolist() == []

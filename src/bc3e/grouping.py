@@ -58,10 +58,22 @@ def distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp
     >>> places.tolist(), numbers.tolist()
     ([1, 3, 0], [2, 0, 2, 1])
     """
+    low = int(keys.min(initial=0))
+    span = int(keys.max(initial=0)) - low + 1
+    if span <= len(keys):
+        return _tabled(keys - low, span)
     if len(keys) > LOOKED_AT and _estimate(keys[:: len(keys) // LOOKED_AT]) <= FEW * len(keys):
         return _hashed(keys)
     _, places, numbers = np.unique(keys, return_index=True, return_inverse=True)
     return places, numbers
+
+
+def _tabled(keys: NDArray[np.int64], span: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """:func:`distinct` of keys from 0 to below `span`, by a table of all that there could be."""
+    first = np.full(span, -1, dtype=np.intp)
+    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal keys the first is written last
+    seen = first >= 0
+    return first[seen], (np.cumsum(seen) - 1).take(keys)
 
 
 def _estimate(sample: NDArray[np.int64]) -> float:
