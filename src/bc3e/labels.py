@@ -139,7 +139,7 @@ class LabelTable:
         shares = np.ones(len(self.votes)) if weights is None else weights
         count = self._count(rows)
         total = np.zeros((count, len(self.classes)))
-        everyone = np.arange(count)
+        cells, begin = total.reshape(-1), np.arange(0, total.size, len(self.classes))
         for column, weight in zip(self.votes, shares.tolist(), strict=True):
             if isinstance(column, ScoreColumn):
                 scores = column.scores[rows]
@@ -148,8 +148,11 @@ class LabelTable:
                     total[block] += np.multiply(scores[block], weight, dtype=np.float64)
             else:
                 codes = column.codes[rows]
-                voted = codes >= 0
-                total[everyone[voted], codes[voted]] += weight
+                if codes.min(initial=0) >= 0:
+                    cells[begin + codes] += weight
+                else:
+                    voted = np.flatnonzero(codes >= 0)
+                    cells[begin[voted] + codes[voted]] += weight
         return total
 
     def soft_vote(self) -> FloatArray:

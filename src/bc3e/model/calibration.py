@@ -61,14 +61,19 @@ def tempered(votes: FloatArray, exponent: float, out: FloatArray | None = None) 
     """Rows raised to a power and scaled back to their sums; rows without votes stay empty."""
     if exponent == 1.0:
         return votes
-    total = row_sum(votes)[:, None]
-    powers: FloatArray = np.divide(votes, np.where(total > 0, total, 1.0), out=out)
-    powers += FLOOR  # in place from here on: the table is large
-    np.log(powers, out=powers)
-    powers *= exponent
-    powers -= row_max(powers)[:, None]
-    np.exp(powers, out=powers)
-    powers *= total / row_sum(powers)[:, None]
+    powers = np.empty(votes.shape) if out is None else out
+    for first in range(0, len(votes), BLOCK):
+        rows = slice(first, first + BLOCK)
+        part = by_class(votes[rows])
+        total = part.sum(axis=0)
+        part /= np.where(total > 0, total, 1.0)
+        part += FLOOR
+        np.log(part, out=part)
+        part *= exponent
+        part -= part.max(axis=0)
+        np.exp(part, out=part)
+        part *= total / part.sum(axis=0)
+        powers[rows] = part.T
     return powers
 
 
@@ -176,7 +181,7 @@ def exponent_for(
     With `overwrite` the votes are used up: no copy of them is made.
     """
     held = [Confidence(votes, workers, overwrite=overwrite)]
-    if held[0].sums(weights, 1.0)[1] <= 0:
+    if weights[held[0].voted].sum() <= 0:
         return 1.0
     k = int(votes.shape[1])
     try:  # brentq keeps its function alive in a cycle: the votes shall not live as long
@@ -237,15 +242,15 @@ def blended(votes: FloatArray, refined: FloatArray, winners: NDArray[np.intp]) -
     winners : (P,) array
         The refined labels.
     """
-    total, rows = row_sum(votes)[:, None], np.arange(len(votes))
-    given = votes / np.where(total > 0, total, 1.0)
-    behind = given[rows, winners][:, None] - given
-    ahead = refined[rows, winners][:, None] - refined
+    given, told, rows = by_class(votes), by_class(refined), np.arange(len(votes))
+    total = given.sum(axis=0)
+    given /= np.where(total > 0, total, 1.0)
+    behind = given[winners, rows] - given
+    ahead = told[winners, rows] - told
     # The largest part w of the votes at which w * behind + (1 - w) * ahead is still positive.
     most = np.where(behind < 0, (ahead - AHEAD) / np.where(behind < 0, ahead - behind, 1.0), 1.0)
-    part = np.clip(-row_max(-most)[:, None], 0.0, GIVEN) * (total > 0)
-    answer: FloatArray = part * given + (1.0 - part) * refined
-    return answer
+    part = np.clip(most.min(axis=0), 0.0, GIVEN) * (total > 0)
+    return np.ascontiguousarray((part * given + (1.0 - part) * told).T)
 
 
 def second_opinion(

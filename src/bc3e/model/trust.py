@@ -82,7 +82,7 @@ def information(
             else:
                 phi = profiles.take(given, axis=1)
             phi *= t
-            phi /= np.maximum(phi.sum(axis=0), LEAST)
+            phi *= 1.0 / np.maximum(phi.sum(axis=0), LEAST)
             phi -= t
             phi *= phi
             told = evidence.evidence_weights[m] * present * phi.sum(axis=0)
