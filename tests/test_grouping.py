@@ -50,3 +50,29 @@ def test_rows_that_all_differ_are_not_copied_and_drawn_alike_in_any_order() -> N
     grouped = Objects.of(LabelTable.read(np.tile(votes, (2, 1)), np.tile(clusters, (2, 1))))
     assert grouped.inverse is not None
     assert grouped.table.n_objects == 3000
+
+
+def test_keys_tell_labels_apart_in_their_order() -> None:
+    rng = np.random.default_rng(8)
+    codes = [rng.integers(-1, size, size=3000) for size in (3, 40, 1000, 70_000, 2, 9)]
+    columns = [
+        LabelColumn(str(at), tuple(range(size)), column.astype(np.int32), "number")
+        for at, (size, column) in enumerate(zip((3, 40, 1000, 70_000, 2, 9), codes, strict=True))
+    ]
+    keys = np.zeros(3000, dtype=np.int64)
+    grouping.pack(keys, columns)
+    order = np.lexsort(codes[::-1])
+    assert (np.diff(keys[order]) >= 0).all()
+    rows = np.column_stack(codes)
+    assert len(np.unique(keys)) == len(np.unique(rows, axis=0))
+
+
+@pytest.mark.parametrize("lowest", [-(2**63), -70, 0, 2**62])
+def test_keys_that_lie_close_together_are_found_without_sorting(lowest: int) -> None:
+    keys = lowest + np.random.default_rng(4).integers(90, size=500) // 7 * 7
+    values, places, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    found, coded = grouping.distinct(keys)
+    assert np.array_equal(keys[found], values)
+    assert np.array_equal(found, places)
+    assert np.array_equal(coded, numbers)
+    assert grouping.distinct(keys[:0])[0].tolist() == []

@@ -7,6 +7,8 @@ with all the others tells how much its own vote should count.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -127,8 +129,8 @@ def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | Non
 
 def agreeing_pairs(table: LabelTable, weights: FloatArray | None) -> tuple[float, float]:
     """Pairs of votes for an object that choose the same class, and all pairs; sums over objects."""
+    table, mass = _ballots(table, weights)
     chosen = winners(table)
-    mass = np.ones(table.n_objects) if weights is None else weights
     same = both = 0.0
     for a in range(chosen.shape[1]):
         for b in range(a):
@@ -138,9 +140,20 @@ def agreeing_pairs(table: LabelTable, weights: FloatArray | None) -> tuple[float
     return same, both
 
 
+def _ballots(table: LabelTable, weights: FloatArray | None) -> tuple[LabelTable, FloatArray]:
+    """The votes alone, each once that many objects have alike, and the weight of those objects."""
+    mass = np.ones(table.n_objects) if weights is None else weights
+    alone = replace(table, clusters=())
+    rows, groups = alone.patterns()
+    if rows is None or groups is None or 2 * len(rows) > table.n_objects:
+        return alone, mass
+    summed = np.bincount(groups, weights=mass, minlength=len(rows)).astype(np.float64, copy=False)
+    return alone.take(rows), summed
+
+
 def class_votes(table: LabelTable, weights: FloatArray | None) -> FloatArray:
     """Shares of the votes per class: sums over the objects that have votes, (k,)."""
-    mass = np.ones(table.n_objects) if weights is None else weights
+    table, mass = _ballots(table, weights)
     sums = np.zeros(len(table.classes))
     for first in range(0, table.n_objects, BLOCK):  # a block at a time: no copy of the whole table
         rows = slice(first, first + BLOCK)
@@ -167,7 +180,7 @@ def classifier_weights(table: LabelTable, weights: FloatArray | None) -> FloatAr
 def choices_in_company(table: LabelTable, weights: FloatArray | None) -> FloatArray:
     """Each classifier's choice beside that of all the others: sums over objects, (r1, k, k)."""
     r1, k = len(table.votes), len(table.classes)
-    mass = np.ones(table.n_objects) if weights is None else weights
+    table, mass = _ballots(table, weights)
     together = np.zeros((r1, k, k))
     for first in range(0, table.n_objects, BLOCK):  # a block at a time: no copy of the whole table
         rows = slice(first, min(first + BLOCK, table.n_objects))

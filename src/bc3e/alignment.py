@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bc3e.columns import Column, Frame, LabelColumn, ScoreColumn
 from bc3e.errors import InputError, InputTypeError
+from bc3e.whole_numbers import code_type
 
 
 def given_classes(classes: Sequence[Any] | None) -> NDArray[Any] | None:
@@ -157,9 +158,8 @@ def align_votes(column: Column, classes: NDArray[Any]) -> Column:
         for value in column.values:
             if value not in position:
                 raise _unknown_class(column, value, classes)
-        dtype = np.min_scalar_type(-len(classes) - 1)
-        table = np.array([position[value] for value in column.values] + [-1], dtype=dtype)
-        return replace(column, values=tuple(classes.tolist()), codes=table[column.codes])
+        places = [position[value] for value in column.values]
+        return _recoded(column, tuple(classes.tolist()), places)
     if column.scores.shape[1] != len(classes):
         raise InputError(
             "votes",
@@ -254,6 +254,13 @@ def align_clusters(column: Column, values: tuple[Any, ...]) -> Column:
                 "Assign new objects to the clusters of the fit, or mark the label as missing.",
                 place=f"column {column.name!r}",
             )
-    dtype = np.min_scalar_type(-len(values) - 1)
-    table = np.array([position[value] for value in column.values] + [-1], dtype=dtype)
+    return _recoded(column, values, [position[value] for value in column.values])
+
+
+def _recoded(column: LabelColumn, values: tuple[Any, ...], places: list[int]) -> LabelColumn:
+    """The column coded by a longer list, in which its labels have the given places."""
+    kind = code_type(len(values))
+    if places == list(range(len(places))):  # as a rule the codes stay as they are
+        return replace(column, values=values, codes=column.codes.astype(kind, copy=False))
+    table = np.array([*places, -1], dtype=kind)
     return replace(column, values=values, codes=table[column.codes])

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bc3e.errors import InputError, InputTypeError
+from bc3e.whole_numbers import MISSING, code_type, factorize_integers
 
-MISSING = -1
 ROWS = 65_536  # rows of scores that are checked at a time
 
 
@@ -286,16 +286,16 @@ def _label_column(argument: str, name: str, raw: Any, keep_minus_one: bool) -> L
         )  # fmt: skip
     kind = values.dtype.kind
     if kind in "iu":
-        distinct, codes, dropped = _factorize_integers(values, keep_minus_one)
+        distinct, codes, dropped = factorize_integers(values, keep_minus_one)
         family = "number"
     elif kind == "f":
         whole, gaps = _whole_numbers(place, values)
-        distinct, codes, dropped = _factorize_integers(whole, keep_minus_one)
+        distinct, codes, dropped = factorize_integers(whole, keep_minus_one)
         codes[gaps] = MISSING
         distinct, codes = _compact(distinct, codes)
         family = "number"
     elif kind == "b":
-        distinct, codes, dropped = _factorize_integers(values.astype(np.int8), True)
+        distinct, codes, dropped = factorize_integers(values.astype(np.int8), True)
         distinct, family = tuple(bool(v) for v in distinct), "bool"
     elif kind in "USOT":
         distinct, codes, family, dropped = _factorize_objects(place, values, keep_minus_one)
@@ -306,7 +306,7 @@ def _label_column(argument: str, name: str, raw: Any, keep_minus_one: bool) -> L
             "Labels are whole numbers, text or booleans.",
             place=f"column {name!r}",
         )
-    codes = codes.astype(np.min_scalar_type(-max(len(distinct), 1) - 1))
+    codes = codes.astype(code_type(len(distinct)), copy=False)
     if rows is not None and null is not None:
         full = np.full(len(null), MISSING, dtype=codes.dtype)
         full[rows] = codes
@@ -325,30 +325,6 @@ class _Place:
     def at(self, position: int) -> str:
         row = position if self.rows is None else int(self.rows[position])
         return f"column {self.name!r}, row {row}"
-
-
-def _factorize_integers(
-    values: NDArray[Any], keep_minus_one: bool
-) -> tuple[tuple[Any, ...], NDArray[Any], bool]:
-    if values.size == 0:
-        return (), np.empty(0, dtype=np.int64), False
-    low, high = int(values.min()), int(values.max())
-    fits = low >= -(2**63) and high < 2**63
-    if fits and high - low < max(65536, 4 * values.size):  # a table beats sorting
-        shifted = (values.astype(np.int64) if values.dtype.kind == "i" else values) - low
-        seen = np.bincount(shifted.astype(np.intp, copy=False), minlength=high - low + 1) > 0
-        distinct = np.flatnonzero(seen) + low
-        table = np.cumsum(seen) - 1
-        codes = table[shifted.astype(np.intp, copy=False)]
-    else:
-        distinct, codes = np.unique(values, return_inverse=True)
-    labels = tuple(int(v) for v in distinct)
-    dropped = MISSING in labels and not keep_minus_one
-    if dropped:
-        at = labels.index(MISSING)
-        codes = np.where(codes == at, MISSING, codes - (codes > at))
-        labels = labels[:at] + labels[at + 1 :]
-    return labels, codes, dropped
 
 
 def _whole_numbers(place: _Place, values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

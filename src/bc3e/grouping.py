@@ -2,11 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 import numpy as np
 from numpy.typing import NDArray
 
+from bc3e.columns import LabelColumn
+
+ROWS = 65_536  # rows whose labels become keys at a time: they stay in the cache
 LOOKED_AT = 65_536  # keys that tell how many different ones there are
 FEW = 0.3  # different keys, as a share of all, up to which a hash table is faster than sorting
+
+
+def pack(keys: NDArray[np.int64], columns: Sequence[LabelColumn]) -> None:
+    """Append the labels of each row to its key, in place.
+
+    Keys are numbers whose digits are the labels, -1 for a missing one: different
+    labels make different keys, in the order of the labels.
+    """
+    words = [(run, prod(len(column.values) + 1 for column in run)) for run in _runs(columns)]
+    for first in range(0, len(keys), ROWS):
+        block = keys[first : first + ROWS]
+        word = np.empty(len(block), dtype=np.int32)
+        for run, size in words:
+            word[:] = run[0].codes[first : first + ROWS]
+            for column in run[1:]:
+                word *= len(column.values) + 1
+                word += column.codes[first : first + ROWS]
+            block *= size
+            block += word
+
+
+def _runs(columns: Sequence[LabelColumn]) -> list[list[LabelColumn]]:
+    """The columns cut into runs whose labels together fit half a key: those are packed faster."""
+    runs: list[list[LabelColumn]] = []
+    size = 2**31
+    for column in columns:
+        base = len(column.values) + 1
+        if size * base >= 2**31:
+            runs.append([])
+            size = 1
+        runs[-1].append(column)
+        size *= base
+    return runs
 
 
 def distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -19,15 +58,28 @@ def distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp
     >>> places.tolist(), numbers.tolist()
     ([1, 3, 0], [2, 0, 2, 1])
     """
+    low = int(keys.min(initial=0))
+    span = int(keys.max(initial=0)) - low + 1
+    if span <= len(keys):
+        return _tabled(keys - low, span)
     if len(keys) > LOOKED_AT and _estimate(keys[:: len(keys) // LOOKED_AT]) <= FEW * len(keys):
         return _hashed(keys)
     _, places, numbers = np.unique(keys, return_index=True, return_inverse=True)
     return places, numbers
 
 
+def _tabled(keys: NDArray[np.int64], span: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """:func:`distinct` of keys from 0 to below `span`, by a table of all that there could be."""
+    first = np.full(span, -1, dtype=np.intp)
+    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal keys the first is written last
+    seen = first >= 0
+    return first[seen], (np.cumsum(seen) - 1).take(keys)
+
+
 def _estimate(sample: NDArray[np.int64]) -> float:
     """How many different keys there are, were all as frequent: n keys of P have n^2 / 2P pairs alike."""
-    repeated = len(sample) - len(np.unique(sample))
+    ordered = np.sort(sample)
+    repeated = int(np.count_nonzero(ordered[1:] == ordered[:-1]))
     return len(sample) ** 2 / (2.0 * max(repeated, 1))
 
 
@@ -39,7 +91,7 @@ def _hashed(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]
     order = np.argsort(coded.dictionary.to_numpy())
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    numbers: NDArray[np.intp] = rank[coded.indices.to_numpy()]
+    numbers: NDArray[np.intp] = rank.take(coded.indices.to_numpy())
     places = np.empty(len(order), dtype=np.intp)
     places[numbers[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal keys the first is written last
     return places, numbers

@@ -26,7 +26,7 @@ from bc3e.alignment import (
 )
 from bc3e.columns import Column, Frame, LabelColumn, ScoreColumn, read_columns
 from bc3e.errors import InputError, InputTypeError
-from bc3e.grouping import distinct
+from bc3e.grouping import distinct, pack
 from bc3e.model.calibration import BLOCK, tempered
 from bc3e.model.evidence import Evidence, FloatArray, Layout
 from bc3e.model.rows import row_sum
@@ -139,7 +139,7 @@ class LabelTable:
         shares = np.ones(len(self.votes)) if weights is None else weights
         count = self._count(rows)
         total = np.zeros((count, len(self.classes)))
-        everyone = np.arange(count)
+        cells, begin = total.reshape(-1), np.arange(0, total.size, len(self.classes))
         for column, weight in zip(self.votes, shares.tolist(), strict=True):
             if isinstance(column, ScoreColumn):
                 scores = column.scores[rows]
@@ -148,8 +148,11 @@ class LabelTable:
                     total[block] += np.multiply(scores[block], weight, dtype=np.float64)
             else:
                 codes = column.codes[rows]
-                voted = codes >= 0
-                total[everyone[voted], codes[voted]] += weight
+                if codes.min(initial=0) >= 0:
+                    cells[begin + codes] += weight
+                else:
+                    voted = np.flatnonzero(codes >= 0)
+                    cells[begin[voted] + codes[voted]] += weight
         return total
 
     def soft_vote(self) -> FloatArray:
@@ -218,18 +221,18 @@ class LabelTable:
         self, columns: tuple[Column, ...]
     ) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
         """A row for each pattern of some columns, and the pattern of each row; None if one is soft."""
-        key, size = np.zeros(self.n_objects, dtype=np.int64), 1
-        for column in columns:
-            if not isinstance(column, LabelColumn):
-                return None, None
+        labelled = [column for column in columns if isinstance(column, LabelColumn)]
+        if len(labelled) < len(columns):
+            return None, None
+        key, size, packed = np.zeros(self.n_objects, dtype=np.int64), 1, 0
+        for at, column in enumerate(labelled):
             base = len(column.values) + 1
             if size * base >= 2**63:  # compress what was packed so far, then go on
+                pack(key, labelled[packed:at])
                 rows, key = distinct(key)
-                size = len(rows)
-            key *= base
-            key += column.codes
-            key += 1
+                size, packed = len(rows), at
             size *= base
+        pack(key, labelled[packed:])
         return distinct(key)
 
     def representatives(self, inverse: NDArray[np.intp] | None, patterns: int) -> NDArray[np.intp]:

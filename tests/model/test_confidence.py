@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
-from bc3e.model.calibration import confidences, mean_confidence, tempered
+from bc3e.model.calibration import (
+    EXPONENTS,
+    confidences,
+    exponent_for,
+    mean_confidence,
+    solve_exponent,
+    tempered,
+)
 
 
 @pytest.mark.parametrize("exponent", [0.15, 0.7, 1.0, 3.0, 6.0])
@@ -20,3 +28,24 @@ def test_mean_confidence_equals_tempered_votes(exponent: float) -> None:
     expected = weights @ each / weights[voted].sum()
     assert mean_confidence(votes, weights, exponent) == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(confidences(votes, exponent), np.stack([each, voted], axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("concentration", [0.05, 0.3, 2.0])
+@pytest.mark.parametrize("n", [7, 9000])  # fewer and more than a block
+def test_power_is_that_of_a_plain_search(n: int, concentration: float) -> None:
+    rng = np.random.default_rng(n)
+    votes, weights = rng.dirichlet(np.full(4, concentration), n), rng.uniform(0, 2, n)
+    low, high = (mean_confidence(votes, weights, edge) for edge in EXPONENTS)
+    for confidence in np.linspace(low, min(high, 0.98), 7)[1:-1]:
+        expected = brentq(
+            lambda power, asked=confidence: mean_confidence(votes, weights, power) - asked,
+            *EXPONENTS, xtol=1e-14, rtol=1e-14,
+        )  # fmt: skip
+        assert exponent_for(votes, weights, confidence) == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"), [(0.6, EXPONENTS[1]), (0.9, EXPONENTS[0]), (0.8, EXPONENTS[0])]
+)
+def test_a_flat_confidence_leads_to_an_edge(level: float, expected: float) -> None:
+    assert solve_exponent(lambda power: level, 0.8) == expected

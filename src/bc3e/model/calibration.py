@@ -26,9 +26,11 @@ from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State, Workers
-from bc3e.model.rows import row_max, row_sum
+from bc3e.model.rows import by_class, row_max, row_sum
 
 EXPONENTS = (0.15, 6.0)
+EXACT = 1e-12  # to which a power is found
+STEPS = 20  # in which it is found, or not by secants
 CERTAIN = 0.98  # the highest accuracy that agreement may stand for
 FLOOR = 1e-3  # added to every share: a vote of zero is not a proof
 BLOCK = 16_384  # rows at a time where a copy of the whole table would be too much
@@ -39,9 +41,19 @@ ALONE = 3.0  # labels that the clusters count as where they speak alone: as many
 
 def softmax(values: FloatArray) -> FloatArray:
     """Rows as shares in proportion to exp."""
-    shares: FloatArray = values - row_max(values)[:, None]
+    shares = np.empty(values.shape)
+    for first in range(0, len(values), BLOCK):
+        rows = slice(first, first + BLOCK)
+        shares[rows] = softmax_by_class(values[rows]).T
+    return shares
+
+
+def softmax_by_class(values: FloatArray) -> FloatArray:
+    """The shares of :func:`softmax` with a row for each class, (k, N)."""
+    shares = by_class(values)
+    shares -= shares.max(axis=0)
     np.exp(shares, out=shares)
-    shares /= row_sum(shares)[:, None]
+    shares /= shares.sum(axis=0)
     return shares
 
 
@@ -49,14 +61,19 @@ def tempered(votes: FloatArray, exponent: float, out: FloatArray | None = None) 
     """Rows raised to a power and scaled back to their sums; rows without votes stay empty."""
     if exponent == 1.0:
         return votes
-    total = row_sum(votes)[:, None]
-    powers: FloatArray = np.divide(votes, np.where(total > 0, total, 1.0), out=out)
-    powers += FLOOR  # in place from here on: the table is large
-    np.log(powers, out=powers)
-    powers *= exponent
-    powers -= row_max(powers)[:, None]
-    np.exp(powers, out=powers)
-    powers *= total / row_sum(powers)[:, None]
+    powers = np.empty(votes.shape) if out is None else out
+    for first in range(0, len(votes), BLOCK):
+        rows = slice(first, first + BLOCK)
+        part = by_class(votes[rows])
+        total = part.sum(axis=0)
+        part /= np.where(total > 0, total, 1.0)
+        part += FLOOR
+        np.log(part, out=part)
+        part *= exponent
+        part -= part.max(axis=0)
+        np.exp(part, out=part)
+        part *= total / part.sum(axis=0)
+        powers[rows] = part.T
     return powers
 
 
@@ -64,7 +81,8 @@ class Confidence:
     """How confident votes are at any power; what does not depend on the power is done once.
 
     The tempered share of the strongest class is 1 / sum_i (x_i / x_max)^exponent, with x the shares
-    plus FLOOR.
+    plus FLOOR. The logs of these ratios take the place of the votes, a block of objects at a time and
+    within it class by class.
     """
 
     def __init__(
@@ -75,32 +93,44 @@ class Confidence:
         self.voted = np.empty(len(votes), dtype=np.bool_)
 
         def run(first: int, last: int) -> None:
-            rows, logs = votes[first:last], self.logs[first:last]
-            total = row_sum(rows)
-            self.voted[first:last] = total > 0
-            np.divide(rows, np.where(total > 0, total, 1.0)[:, None], out=logs)
-            np.log(np.add(logs, FLOOR, out=logs), out=logs)
-            logs -= row_max(logs)[:, None]
+            logs, self.voted[first:last] = _log_ratios(votes[first:last])
+            self._block(first, last)[:] = logs
 
         self.workers.blocks(len(votes), run)
 
-    def strongest(self, exponent: float, first: int, last: int) -> FloatArray:
-        """Strongest share of the tempered votes of some objects, 0 without votes."""
-        powers = exponent * self.logs[first:last]
-        np.exp(powers, out=powers)
-        shares: FloatArray = self.voted[first:last] / row_sum(powers)
-        return shares
+    def _block(self, first: int, last: int) -> FloatArray:
+        return self.logs[first:last].reshape(-1, last - first)
 
     def sums(self, weights: FloatArray, exponent: float) -> FloatArray:
         """Shares of the strongest class, and objects that have votes: two sums."""
 
         def run(first: int, last: int) -> tuple[float, float]:
-            mass = weights[first:last]
-            strong = mass @ self.strongest(exponent, first, last)
-            return float(strong), float(mass[self.voted[first:last]].sum())
+            mass, voted = weights[first:last], self.voted[first:last]
+            strong = mass @ _strongest(self._block(first, last), voted, exponent)
+            return float(strong), float(mass[voted].sum())
 
         sums: FloatArray = np.sum(self.workers.blocks(len(self.logs), run), axis=0)
         return sums
+
+
+def _log_ratios(votes: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Logs of the shares plus FLOOR, over those of the strongest, (k, N), and who has votes, (N,)."""
+    logs = by_class(votes)
+    total = logs.sum(axis=0)
+    voted = total > 0
+    logs /= np.where(voted, total, 1.0)
+    logs += FLOOR
+    np.log(logs, out=logs)
+    logs -= logs.max(axis=0)
+    return logs, voted
+
+
+def _strongest(logs: FloatArray, voted: NDArray[np.bool_], exponent: float) -> FloatArray:
+    """Strongest share of the tempered votes of some objects, 0 without votes."""
+    powers = exponent * logs
+    np.exp(powers, out=powers)
+    shares: FloatArray = voted / powers.sum(axis=0)
+    return shares
 
 
 def confidences(votes: FloatArray, exponent: float) -> FloatArray:
@@ -108,8 +138,8 @@ def confidences(votes: FloatArray, exponent: float) -> FloatArray:
     if exponent == 1.0:  # as they are
         total = row_sum(votes)
         return np.stack([row_max(votes) / np.where(total > 0, total, 1.0), total > 0], axis=1)
-    asked = Confidence(votes)
-    return np.stack([asked.strongest(exponent, 0, len(votes)), asked.voted], axis=1)
+    logs, voted = _log_ratios(votes)
+    return np.stack([_strongest(logs, voted, exponent), voted], axis=1)
 
 
 def mean_confidence(
@@ -151,7 +181,7 @@ def exponent_for(
     With `overwrite` the votes are used up: no copy of them is made.
     """
     held = [Confidence(votes, workers, overwrite=overwrite)]
-    if held[0].sums(weights, 1.0)[1] <= 0:
+    if weights[held[0].voted].sum() <= 0:
         return 1.0
     k = int(votes.shape[1])
     try:  # brentq keeps its function alive in a cycle: the votes shall not live as long
@@ -166,12 +196,38 @@ def solve_exponent(mean_confidence_at: Callable[[float], float], confidence: flo
     def excess(exponent: float) -> float:
         return mean_confidence_at(exponent) - min(confidence, CERTAIN)
 
+    found = _by_secants(excess, min(confidence, CERTAIN))
+    if found is not None:
+        return found
     low, high = EXPONENTS
     if excess(low) >= 0:
         return low
     if excess(high) <= 0:
         return high
-    return float(brentq(excess, low, high, xtol=1e-12, rtol=1e-12))
+    return float(brentq(excess, low, high, xtol=EXACT, rtol=EXACT))
+
+
+def _by_secants(excess: Callable[[float], float], confidence: float) -> float | None:
+    """The zero of :func:`solve_exponent` in few steps from power 1; None if they lead nowhere.
+
+    Steps are taken in the log of the power, over which confidence bends less. The first goes as far as
+    it would take if all objects were as confident as the mean, between two classes.
+    """
+    edges = tuple(float(edge) for edge in np.log(EXPONENTS))
+    last, before = 0.0, excess(1.0)
+    odds = np.log(confidence) - np.log1p(-confidence) if 0.5 < confidence < 1.0 else 1.0
+    slope = max(confidence * (1.0 - confidence) * odds, 0.01)
+    at = last - before / slope
+    for _ in range(STEPS):
+        at = min(max(at, edges[0]), edges[1])
+        now = excess(float(np.exp(at)))
+        if now == before or (at in edges and (now >= 0) == (at == edges[0])):
+            return None  # flat, or beyond the edges
+        step = now * (at - last) / (now - before)
+        last, before, at = at, now, at - step
+        if abs(step) <= EXACT and edges[0] < at < edges[1]:
+            return float(np.exp(at))
+    return None
 
 
 def blended(votes: FloatArray, refined: FloatArray, winners: NDArray[np.intp]) -> FloatArray:
@@ -186,15 +242,15 @@ def blended(votes: FloatArray, refined: FloatArray, winners: NDArray[np.intp]) -
     winners : (P,) array
         The refined labels.
     """
-    total, rows = row_sum(votes)[:, None], np.arange(len(votes))
-    given = votes / np.where(total > 0, total, 1.0)
-    behind = given[rows, winners][:, None] - given
-    ahead = refined[rows, winners][:, None] - refined
+    given, told, rows = by_class(votes), by_class(refined), np.arange(len(votes))
+    total = given.sum(axis=0)
+    given /= np.where(total > 0, total, 1.0)
+    behind = given[winners, rows] - given
+    ahead = told[winners, rows] - told
     # The largest part w of the votes at which w * behind + (1 - w) * ahead is still positive.
     most = np.where(behind < 0, (ahead - AHEAD) / np.where(behind < 0, ahead - behind, 1.0), 1.0)
-    part = np.clip(-row_max(-most)[:, None], 0.0, GIVEN) * (total > 0)
-    answer: FloatArray = part * given + (1.0 - part) * refined
-    return answer
+    part = np.clip(most.min(axis=0), 0.0, GIVEN) * (total > 0)
+    return np.ascontiguousarray((part * given + (1.0 - part) * told).T)
 
 
 def second_opinion(

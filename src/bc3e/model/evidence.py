@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LANES = 16  # objects that kernels take at a time; see bc3e.model.lanes
+KEPT = 16  # labels to each cell of a table that is kept beside them
 FloatArray = NDArray[np.float64]
 ALL = slice(None)
 Kind = TypeVar("Kind", bound=np.generic)
@@ -158,13 +159,21 @@ class Evidence:
         None if the groups are not known, a clustering is soft, or the table would be as
         large as that of the labels.
         """
-        groups, rows = self.vote_groups, self.layout.n_rows
-        if groups is None or len(self.layout.soft_columns):
+        if self.vote_groups is None or len(self.layout.soft_columns):
             return None
-        count = len(self.ballots)
-        if 2 * count * rows > self.labels.size:
+        cells = len(self.ballots) * self.layout.n_rows
+        if 2 * cells > self.labels.size:
             return None
-        met, where = np.zeros(count * rows), groups * np.intp(rows)
+        return self._met if KEPT * cells <= self.labels.size else self._meet()
+
+    @cached_property
+    def _met(self) -> FloatArray:
+        return self._meet()
+
+    def _meet(self) -> FloatArray:
+        count, rows = len(self.ballots), self.layout.n_rows
+        assert self.vote_groups is not None
+        met, where = np.zeros(count * rows), self.vote_groups * np.intp(rows)
         for column in self.labels.T:
             if (column >= 0).all():
                 met += np.bincount(where + column, weights=self.weights, minlength=len(met))

@@ -21,6 +21,7 @@ import numpy as np
 
 from bc3e.model.evidence import Evidence, FloatArray, Layout
 from bc3e.model.inference import Workers
+from bc3e.model.rows import by_class
 
 STRENGTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4])
 EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every class
@@ -89,27 +90,31 @@ def prediction_gains(
     be those of more objects, of which these are a part.
     """
     layout = evidence.layout
-    frequency = marginal_frequencies(counts, layout)
+    frequency, sums_in = marginal_frequencies(counts, layout), by_class(counts)
     class_totals = np.stack([block.sum(axis=0) for block in layout.split(counts)])
 
     def run(first: int, last: int) -> FloatArray:
         rows = first + np.flatnonzero(evidence.weights[first:last])
-        shares, weights = responsibilities[rows], evidence.weights[rows]
+        shares, weights = by_class(responsibilities[rows]), evidence.weights[rows]
         sums = np.zeros((2, layout.n_clusterings, len(STRENGTHS)))
         for m, present, given in evidence.take(rows).assignments():
-            others = np.maximum(class_totals[m] - unit * shares, 0.0)
+            here = np.flatnonzero(present) if given.ndim == 1 else np.arange(len(rows))
+            if not len(here):
+                continue
+            own, mass = (shares, weights) if len(here) == len(rows) else (shares[:, here], weights[here])
+            others = np.maximum(class_totals[m][:, None] - unit * own, 0.0)
             if given.ndim == 1:
-                at, own = given[present], shares[present]
-                inside = np.maximum(counts[at] - unit * own, 0.0) / frequency[at, None]
-                gain, mass = _log_ratios(own, inside, others[present]), weights[present]
+                at = given[here]
+                inside = np.maximum(sums_in.take(at, axis=1) - unit * own, 0.0) / frequency[at]
+                gain = _log_ratios(own, inside, others)
             else:
-                gain, mass = np.zeros((len(rows), len(STRENGTHS))), weights
+                gain = np.zeros((len(STRENGTHS), len(rows)))
                 for j, row in enumerate(range(layout.offsets[m], layout.offsets[m + 1])):
                     if frequency[row] > 0.0:
-                        own = given[:, j, None] * shares
-                        inside = np.maximum(counts[row] - unit * own, 0.0) / frequency[row]
-                        gain += _log_ratios(own, inside, others)
-            sums[:, m] = mass @ gain, mass @ gain**2
+                        part = given[:, j] * own
+                        inside = np.maximum(counts[row][:, None] - unit * part, 0.0) / frequency[row]
+                        gain += _log_ratios(part, inside, others)
+            sums[:, m] = gain @ mass, gain**2 @ mass
         return sums
 
     total: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0) / unit
@@ -117,10 +122,14 @@ def prediction_gains(
 
 
 def _log_ratios(own: FloatArray, inside: FloatArray, others: FloatArray) -> FloatArray:
-    """sum_i own_i log [(inside_i + s) / (others_i + s)] of each object at each strength s."""
-    gain = np.empty((len(own), len(STRENGTHS)))
+    """sum_i own_i log [(inside_i + s) / (others_i + s)] at each strength s, of each object of (k, n)."""
+    gain = np.empty((len(STRENGTHS), own.shape[1]))
     for g, s in enumerate(STRENGTHS):
-        gain[:, g] = np.einsum("ni,ni->n", own, np.log((inside + s) / (others + s)))
+        ratio = inside + s
+        ratio /= others + s
+        np.log(ratio, out=ratio)
+        ratio *= own
+        ratio.sum(axis=0, out=gain[g])
     return gain
 
 
@@ -133,7 +142,7 @@ def _cells(evidence: Evidence, responsibilities: FloatArray) -> tuple[Evidence, 
     met, layout = evidence.meetings(), evidence.layout
     if met is None or not met.any():
         return evidence, evidence.per_object(responsibilities)
-    group, cluster = np.nonzero(met)
+    cluster, group = np.nonzero(met.T)  # by cluster: few clusterings to a block
     labels = np.full((len(group), evidence.labels.shape[1]), -1, dtype=layout.label_type)
     column = np.searchsorted(layout.offsets, cluster, side="right") - 1
     labels[np.arange(len(group)), column] = cluster

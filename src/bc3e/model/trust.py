@@ -18,11 +18,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.model.calibration import BLOCK, softmax
+from bc3e.model.calibration import BLOCK, softmax_by_class
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
-from bc3e.model.rows import row_max, row_sum
+from bc3e.model.rows import by_class, row_max, row_sum
 
 NEARLY = 1e-9  # votes or tendencies that differ by less are equal
 LEAST = 1e-300  # a likelihood below this in every class tells nothing
@@ -40,9 +40,9 @@ def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | No
             chance = _kept_by_chance(evidence.ballots[rows])
         else:
             chance = evidence.per_object(together, rows)
-        refined = state.mean[rows]
-        leads = refined >= row_max(refined)[:, None] - NEARLY
-        changed = 1.0 - row_sum(leads * chance)
+        refined = by_class(state.mean[rows])
+        leads = refined >= refined.max(axis=0) - NEARLY
+        changed = 1.0 - (leads * by_class(chance)).sum(axis=0)
         if kept is not None:
             changed[kept[rows]] = 0.0
         decided += float(evidence.weights[rows] @ changed)
@@ -69,21 +69,23 @@ def information(
 ) -> FloatArray:
     """Information of the votes, then of each clustering alone: sums over objects, (1 + r2,)."""
     log_profiles, voted = np.log(parameters.profiles), row_sum(evidence.ballots)
+    profiles = by_class(parameters.profiles)
 
     def run(first: int, last: int) -> FloatArray:
         rows, weights = slice(first, last), evidence.weights[first:last]
-        p, t = softmax(state.mean[rows]), softmax(state.tendency[rows])
+        p, t = softmax_by_class(state.mean[rows]), softmax_by_class(state.tendency[rows])
         totals = np.zeros(1 + evidence.layout.n_clusterings)
-        totals[0] = (weights * evidence.per_object(voted, rows)) @ row_sum(p * (1.0 - p))
+        totals[0] = (weights * evidence.per_object(voted, rows)) @ (p * (1.0 - p)).sum(axis=0)
         for m, present, given in evidence.take(rows).assignments():
             if given.ndim == 2:
-                phi = t * np.exp(given @ evidence.layout.split(log_profiles)[m])
+                phi = by_class(np.exp(given @ evidence.layout.split(log_profiles)[m]))
             else:
-                phi = t * parameters.profiles[given]
-            phi /= np.maximum(row_sum(phi), LEAST)[:, None]
+                phi = profiles.take(given, axis=1)
+            phi *= t
+            phi *= 1.0 / np.maximum(phi.sum(axis=0), LEAST)
             phi -= t
             phi *= phi
-            told = evidence.evidence_weights[m] * present * row_sum(phi)
+            told = evidence.evidence_weights[m] * present * phi.sum(axis=0)
             totals[1 + m] = weights @ (told / (1.0 + parameters.delta2 * told))
         return totals
 
