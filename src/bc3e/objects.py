@@ -17,7 +17,6 @@ from bc3e.errors import InputError, InputTypeError
 from bc3e.labels import LabelTable
 from bc3e.model.evidence import FloatArray
 
-MANY = 10**9  # from here on numpy does not draw without replacement
 MOST = 2**53  # beyond it floating-point numbers skip whole ones
 
 
@@ -105,11 +104,9 @@ def drawn_rows(counts: FloatArray, size: int, seed: int) -> tuple[NDArray[np.int
 
     They are drawn from the patterns in their order, which the order of the rows does not change.
     """
-    rng = np.random.default_rng(seed)
-    if counts.sum() < MANY:
-        drawn = rng.multivariate_hypergeometric(counts.astype(np.int64), size)
-    else:  # of so many hardly any would be drawn twice
-        drawn = rng.multinomial(size, counts / counts.sum())
+    ends = np.cumsum(counts.astype(np.int64))
+    picked = np.random.default_rng(seed).choice(int(ends[-1]), size, replace=False, shuffle=False)
+    drawn = np.bincount(np.searchsorted(ends, picked, side="right"), minlength=len(counts))
     rows = np.flatnonzero(drawn)
     return rows, drawn[rows].astype(np.float64)
 
