@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather
+from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather, with_missing
 from bc3e.model.lanes import CLASS, OBJECT, TOLD, VALUE
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import (
@@ -66,7 +66,9 @@ def e_step_block(
     rows = np.empty(L, dtype=np.int64)
     work, single, heft = np.zeros(k * CLASS), np.zeros(OBJECT), np.zeros(L)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
+    places = np.empty(labels.shape[1] * L, dtype=np.int64)
     phi, shares = np.empty(k), np.empty(k * L)
+    flat_profiles, flat_counts = with_missing(profiles), np.zeros(counts.size + k)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     constant = constant_terms(sigma2, delta2)
@@ -78,8 +80,8 @@ def e_step_block(
             rows, ballots, ballot, means, tendencies, precision_a, precision_d, precision_g, work, single
         )  # fmt: skip
         gather(
-            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
-            log_profiles, likelihood, weight, single,
+            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, flat_profiles,
+            log_profiles, places, likelihood, weight, single,
         )  # fmt: skip
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
         for _ in range(sweeps):
@@ -95,9 +97,10 @@ def e_step_block(
         if summed:
             add_moments(k, structured, heft, work, single, flat_sums)
             add_counts(
-                rows, count, heft, labels, likelihood, work, inverse, phi, shares, counts
+                labels.shape[1], heft, places, likelihood, work, inverse, phi, shares, flat_counts
             )  # fmt: skip
             add_soft_counts(
                 start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
                 shares, flat_spread,
             )  # fmt: skip
+    counts += flat_counts[: counts.size].reshape(counts.shape)

@@ -20,6 +20,15 @@ UNDERFLOW = 1e-280
 
 
 @part
+def with_missing(profiles: FloatArray) -> FloatArray:
+    """Profiles (n_rows, k) row after row, and a row for missing labels, which speak for no class."""
+    size = profiles.size
+    flat = np.ones(size + profiles.shape[1])
+    flat[:size] = profiles.reshape(-1)
+    return flat
+
+
+@part
 def gather(
     rows: NDArray[np.int64],
     labels: NDArray[np.signedinteger[Any]],
@@ -30,24 +39,31 @@ def gather(
     soft_weight: FloatArray,
     profiles: FloatArray,
     log_profiles: FloatArray,
+    places: NDArray[np.int64],
     likelihood: FloatArray,
     weight: FloatArray,
     single: FloatArray,
 ) -> None:
     """Likelihood of the cluster labels per class, and how much each counts: 0 where it is missing.
 
+    ``profiles`` is flat and has one row more than there are clusters (:func:`with_missing`): the one of
+    a missing label. Where the row of the label of hard clustering h begins is number
+    ``h * LANES + lane`` of ``places``.
+
     Number ``(h * k + i) * LANES + lane`` of ``likelihood`` is that of class i by clustering h, first the
     hard ones, then the soft ones; number ``h * LANES + lane`` of ``weight`` its weight, and R2 the sum
     of the weights.
     """
-    k = profiles.shape[1]
+    n_rows, k = log_profiles.shape
     hard = labels.shape[1]
     for h in range(hard):
         for j in range(L):
             at = labels[rows[j], h]
+            places[h * L + j] = (at if at >= 0 else n_rows) * k
             weight[h * L + j] = hard_weight[h] if at >= 0 else 0.0
-            for i in range(k):
-                likelihood[(h * k + i) * L + j] = profiles[at, i] if at >= 0 else 1.0
+        for i in range(k):
+            for j in range(L):
+                likelihood[(h * k + i) * L + j] = profiles[places[h * L + j] + i]
     for q in range(soft_row.shape[0]):
         h = hard + q
         first = h * k * L
@@ -171,10 +187,9 @@ def weighed_shares(
 
 @part
 def add_counts(
-    rows: NDArray[np.int64],
-    count: int,
+    hard: int,
     heft: FloatArray,
-    labels: NDArray[np.signedinteger[Any]],
+    places: NDArray[np.int64],
     likelihood: FloatArray,
     work: FloatArray,
     inverse: FloatArray,
@@ -182,18 +197,17 @@ def add_counts(
     shares: FloatArray,
     counts: FloatArray,
 ) -> None:
-    """Add the first ``count`` lanes, of weights ``heft``, to the counts of clusters they are wholly in.
+    """Add the lanes, of weights ``heft``, to the counts of clusters they are wholly in.
 
-    ``phi`` (k,) and ``shares`` (k * LANES,) are scratch, here and below.
+    ``counts`` is flat, with a last row for missing labels. ``phi`` (k,) and ``shares`` (k * LANES,) are
+    scratch, here and below.
     """
     k = phi.shape[0]
-    for h in range(labels.shape[1]):
+    for h in range(hard):
         weighed_shares(k, h, heft, likelihood, work, inverse, phi, shares)
-        for j in range(count):
-            at = labels[rows[j], h]
-            if at >= 0:
-                for i in range(k):
-                    counts[at, i] += shares[i * L + j]
+        for i in range(k):
+            for j in range(L):
+                counts[places[h * L + j] + i] += shares[i * L + j]
 
 
 @part

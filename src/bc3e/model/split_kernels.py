@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel, part
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather
+from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather, with_missing
 from bc3e.model.lanes import CLASS, MOVING, OBJECT, R2, TOLD, TOTAL, VALUE, E, P, S
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import constant_terms, evaluate, load, moments, step, store, take_rows
@@ -59,7 +59,9 @@ def exchange_block(
     rows = np.empty(L, dtype=np.int64)
     work, single, heft = np.empty(k * CLASS), np.empty(OBJECT), np.zeros(L)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
+    places = np.empty(labels.shape[1] * L, dtype=np.int64)
     phi, lanes = np.empty(k), np.empty(k * L)
+    flat_profiles, flat_counts = with_missing(profiles), np.zeros(counts.size + k)
     value, flat_spread = 0.0, spread.reshape(-1)
     for start in range(0, tendencies.shape[0], L):
         count = take_rows(start, tendencies.shape[0], rows)
@@ -67,8 +69,8 @@ def exchange_block(
             for i in range(k):
                 work[i * CLASS + E + j] = tendencies[rows[j], i]
         gather(
-            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
-            log_profiles, likelihood, weight, single,
+            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, flat_profiles,
+            log_profiles, places, likelihood, weight, single,
         )  # fmt: skip
         exchange(k, likelihood, weight, work, single, inverse, valued)
         for j in range(count):
@@ -78,11 +80,14 @@ def exchange_block(
             for j in range(L):
                 heft[j] = weights[rows[j]] if j < count else 0.0
                 value += heft[j] * single[TOLD + j]
-            add_counts(rows, count, heft, labels, likelihood, work, inverse, phi, lanes, counts)
+            add_counts(
+                labels.shape[1], heft, places, likelihood, work, inverse, phi, lanes, flat_counts
+            )  # fmt: skip
             add_soft_counts(
                 start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
                 lanes, flat_spread,
             )  # fmt: skip
+    counts += flat_counts[: counts.size].reshape(counts.shape)
     return value
 
 

@@ -18,14 +18,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.model.calibration import BLOCK, softmax_by_class
-from bc3e.model.evidence import Evidence, FloatArray
+from bc3e.model.calibration import BLOCK
+from bc3e.model.evidence import LANES, Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
 from bc3e.model.rows import by_class, row_max, row_sum
 
 NEARLY = 1e-9  # votes or tendencies that differ by less are equal
-LEAST = 1e-300  # a likelihood below this in every class tells nothing
 
 
 def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | None = None) -> float:
@@ -68,25 +67,32 @@ def information(
     evidence: Evidence, parameters: Parameters, state: State, workers: Workers
 ) -> FloatArray:
     """Information of the votes, then of each clustering alone: sums over objects, (1 + r2,)."""
+    from bc3e.model.trust_kernels import information_block  # compiled code is loaded on first use
+
     log_profiles, voted = np.log(parameters.profiles), row_sum(evidence.ballots)
-    profiles = by_class(parameters.profiles)
+    layout = evidence.layout
+    hard, soft = layout.hard_columns, layout.soft_columns
 
     def run(first: int, last: int) -> FloatArray:
-        rows, weights = slice(first, last), evidence.weights[first:last]
-        p, t = softmax_by_class(state.mean[rows]), softmax_by_class(state.tendency[rows])
-        totals = np.zeros(1 + evidence.layout.n_clusterings)
-        totals[0] = (weights * evidence.per_object(voted, rows)) @ (p * (1.0 - p)).sum(axis=0)
-        for m, present, given in evidence.take(rows).assignments():
-            if given.ndim == 2:
-                phi = by_class(np.exp(given @ evidence.layout.split(log_profiles)[m]))
-            else:
-                phi = profiles.take(given, axis=1)
-            phi *= t
-            phi *= 1.0 / np.maximum(phi.sum(axis=0), LEAST)
-            phi -= t
-            phi *= phi
-            told = evidence.evidence_weights[m] * present * phi.sum(axis=0)
-            totals[1 + m] = weights @ (told / (1.0 + parameters.delta2 * told))
+        rows, sums = slice(first, last), np.zeros((1 + layout.n_clusterings, LANES))
+        information_block(
+            evidence.labels[rows],
+            evidence.evidence_weights[hard],
+            evidence.stacked(first, last),
+            layout.membership_offsets,
+            layout.offsets[soft],
+            evidence.evidence_weights[soft],
+            evidence.per_object(voted, rows),
+            evidence.weights[rows],
+            parameters.profiles,
+            log_profiles,
+            parameters.delta2,
+            state.mean[rows],
+            state.tendency[rows],
+            sums.reshape(-1),
+        )
+        totals = np.empty(1 + layout.n_clusterings)
+        totals[np.concatenate([[0], 1 + hard, 1 + soft])] = sums.sum(axis=1)
         return totals
 
     sums: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
