@@ -16,6 +16,7 @@ from bc3e.columns import LabelColumn
 from bc3e.labels import LabelTable, soft_vote
 from bc3e.model.calibration import BLOCK, pooled
 from bc3e.model.evidence import FloatArray
+from bc3e.model.rows import weighed_sum
 
 WITNESSES = 6  # classifiers that are hidden in turn
 COMPANY = 3  # classifiers of which it can be told who agrees best with the others
@@ -158,7 +159,7 @@ def class_votes(table: LabelTable, weights: FloatArray | None) -> FloatArray:
     for first in range(0, table.n_objects, BLOCK):  # a block at a time: no copy of the whole table
         rows = slice(first, first + BLOCK)
         votes = table.votes_per_class(rows)
-        sums += (mass[rows] * votes.any(axis=1)) @ soft_vote(votes)
+        sums += weighed_sum(mass[rows] * votes.any(axis=1), soft_vote(votes))
     return sums
 
 
@@ -215,7 +216,7 @@ def independent_witnesses(chosen: NDArray[np.intp], counts: FloatArray) -> list[
     if r1 <= WITNESSES:
         return list(range(r1))
     agree = [
-        sum(float(counts @ (chosen[:, a] == chosen[:, b])) for b in range(r1) if b != a)
+        sum(float(weighed_sum(counts, chosen[:, a] == chosen[:, b])) for b in range(r1) if b != a)
         for a in range(r1)
     ]
     return sorted(np.argsort(agree, kind="stable")[:WITNESSES].tolist())

@@ -17,6 +17,7 @@ from bc3e.model.calibration import BLOCK, blended, exponent_for, second_opinion,
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import InverseGamma, Normal
+from bc3e.model.rows import weighed_sum
 from bc3e.model.schedule import Fit, Progress, infer
 from bc3e.model.trust import decided_share, information_shares
 from bc3e.objects import Objects, check_counts
@@ -365,7 +366,7 @@ class BC3E(Reported, ConsensusEstimator):
         """The answer of a posterior, and the class shares that it leads to."""
         answer = Answer(self._answer_of(state, objects.table), objects.inverse)
         self._shares = class_shares(objects.table, answer, objects.weights)
-        self._class_mass = objects.weights @ answer.probabilities
+        self._class_mass = weighed_sum(objects.weights, answer.probabilities)
         return answer
 
     def _workers(self) -> Workers:

@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State, Workers
-from bc3e.model.rows import by_class, row_max, row_sum
+from bc3e.model.rows import by_class, row_max, row_sum, weighed_sum
 
 EXPONENTS = (0.15, 6.0)
 EXACT = 1e-12  # to which a power is found
@@ -106,7 +106,7 @@ class Confidence:
 
         def run(first: int, last: int) -> tuple[float, float]:
             mass, voted = weights[first:last], self.voted[first:last]
-            strong = mass @ _strongest(self._block(first, last), voted, exponent)
+            strong = weighed_sum(mass, _strongest(self._block(first, last), voted, exponent))
             return float(strong), float(mass[voted].sum())
 
         sums: FloatArray = np.sum(self.workers.blocks(len(self.logs), run), axis=0)
@@ -161,8 +161,7 @@ def confidence_sums(
     """Shares of the strongest class of the tempered votes, and objects that have votes: two sums."""
 
     def run(first: int, last: int) -> FloatArray:
-        sums: FloatArray = weights[first:last] @ confidences(votes[first:last], exponent)
-        return sums
+        return weighed_sum(weights[first:last], confidences(votes[first:last], exponent))
 
     found: FloatArray = np.sum((workers or Workers(1)).blocks(len(votes), run), axis=0)
     return found

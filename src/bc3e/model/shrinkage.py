@@ -21,7 +21,7 @@ import numpy as np
 
 from bc3e.model.evidence import Evidence, FloatArray, Layout
 from bc3e.model.inference import Workers
-from bc3e.model.rows import by_class
+from bc3e.model.rows import by_class, weighed_sum
 
 STRENGTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4])
 EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every class
@@ -114,7 +114,7 @@ def prediction_gains(
                         part = given[:, j] * own
                         inside = np.maximum(counts[row][:, None] - unit * part, 0.0) / frequency[row]
                         gain += _log_ratios(part, inside, others)
-            sums[:, m] = gain @ mass, gain**2 @ mass
+            sums[:, m] = weighed_sum(mass, gain.T), weighed_sum(mass, gain.T**2)
         return sums
 
     total: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0) / unit

@@ -22,7 +22,7 @@ from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import LANES, Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
-from bc3e.model.rows import by_class, row_max, row_sum
+from bc3e.model.rows import by_class, row_max, row_sum, weighed_sum
 
 NEARLY = 1e-9  # votes or tendencies that differ by less are equal
 
@@ -44,7 +44,7 @@ def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | No
         changed = 1.0 - (leads * by_class(chance)).sum(axis=0)
         if kept is not None:
             changed[kept[rows]] = 0.0
-        decided += float(evidence.weights[rows] @ changed)
+        decided += float(weighed_sum(evidence.weights[rows], changed))
     return decided / total
 
 
