@@ -1,6 +1,6 @@
 """Is the weight of the clusterings that Spark chooses the one that the fit on one machine chooses?
 
-``python -m benchmarks.spark_sample``; a few minutes. The choice looks at 20,000 of 60,000 objects.
+``python -m benchmarks.spark_sample``; a few minutes. The choice looks at 10,000 of 60,000 objects.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def test_booleans(tmp_path: Path) -> None:
 
 
 def test_a_large_table_is_refined_to_the_last_bit(tmp_path: Path) -> None:
-    """Past 20,000 objects the fit looks at a sample: of the patterns, which the engine has too."""
+    """Past 10,000 objects the fit looks at a sample: of the patterns, which the engine has too."""
     table = dressed(codes(60_000), list(range(20)), pa.uint8(), False)
     outcome, found = refined(table, tmp_path)
     model = in_memory(table)

@@ -180,13 +180,14 @@ def _population(seed: int, n: int) -> tuple[Evidence, list[Parameters]]:
 
 def test_contributions_add_up_to_the_statistics() -> None:
     from bc3e.model.inference import Workers, cold_state, e_step
+    from bc3e.model.schedule import PASSING, SWEEPS
 
     evidence, parameters = _population(0, 30)
     each = contributions(evidence, parameters)
     state = cold_state(evidence, parameters[0])
     for iteration, current in enumerate(parameters):
         whole = e_step(
-            evidence, current, state, structured=True, sweeps=5, workers=Workers(), settled=1e-4
+            evidence, current, state, structured=True, sweeps=SWEEPS, workers=Workers(), settled=PASSING
         )
         told = np.concatenate([whole.first, whole.second, [whole.gap], whole.counts.ravel()])
         assert np.allclose(each[:, iteration].sum(axis=0), told, rtol=1e-12, atol=1e-12)
