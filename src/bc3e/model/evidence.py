@@ -63,14 +63,20 @@ class Layout:
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     def empty_counts(self, k: int) -> tuple[FloatArray, FloatArray]:
-        """Room for counts of classes in clusters, as kernels fill it: (n_rows, k), and (q, k, LANES).
+        """Room for counts of classes in clusters, as kernels fill it: (n_rows + 1, k), (q, k, LANES).
 
-        The second is for the clusters of soft clusterings, with a place for each lane.
+        The last row is that of missing labels. The second array is for the clusters of soft
+        clusterings, with a place for each lane.
         """
-        return np.zeros((self.n_rows, k)), np.zeros((int(self.membership_offsets[-1]), k, LANES))
+        return np.zeros((self.n_rows + 1, k)), np.zeros((int(self.membership_offsets[-1]), k, LANES))
+
+    def with_missing(self, profiles: FloatArray) -> FloatArray:
+        """Profiles row after row, and a last row for missing labels, which speak for no class."""
+        return np.append(profiles, np.ones(profiles.shape[1]))
 
     def folded(self, counts: FloatArray, spread: FloatArray) -> FloatArray:
-        """The counts with those of the soft clusterings put in, (n_rows, k)."""
+        """The counts with those of the soft clusterings put in, without missing labels, (n_rows, k)."""
+        counts = counts[:-1]
         starts = zip(self.membership_offsets[:-1], self.membership_offsets[1:], strict=True)
         for m, (first, last) in zip(self.soft_columns, starts, strict=True):
             counts[self.offsets[m] : self.offsets[m + 1]] = spread[first:last].sum(axis=2)

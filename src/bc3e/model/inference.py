@@ -131,7 +131,7 @@ def e_step(
 
     layout, k = evidence.layout, evidence.n_classes
     hard, soft = layout.hard_columns, layout.soft_columns
-    log_profiles = np.log(parameters.profiles)
+    profiles, log_profiles = layout.with_missing(parameters.profiles), np.log(parameters.profiles)
 
     def run(first: int, last: int) -> Statistics:
         counts, spread = layout.empty_counts(k)
@@ -150,7 +150,7 @@ def e_step(
             parameters.class_mean,
             parameters.class_variance,
             parameters.delta2,
-            parameters.profiles,
+            profiles,
             log_profiles,
             structured,
             state.mean[first:last],
@@ -161,9 +161,9 @@ def e_step(
             sweeps,
             settled,
             summed,
-            counts,
-            spread,
-            sums,
+            counts.reshape(-1),
+            spread.reshape(-1),
+            sums.reshape(-1),
             totals,
         )
         moments, weight, bound = sums.sum(axis=1), float(totals[0]), float(totals[1])

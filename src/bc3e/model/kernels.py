@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather, with_missing
+from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather
 from bc3e.model.lanes import CLASS, OBJECT, TOLD, VALUE
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import (
@@ -57,9 +57,9 @@ def e_step_block(
 ) -> None:
     """Sweep objects first..last-1 and add their sufficient statistics.
 
-    ``totals`` receives W and the bound; if ``summed``, ``counts`` (n_rows, k) receives B of the hard
-    clusterings, ``spread`` (q, k, LANES) that of the soft ones for every lane, and ``sums``
-    (2k + 1, LANES) S1, S2 and D for every lane.
+    ``totals`` receives W and the bound; if ``summed``, ``counts`` ((n_rows + 1) * k,) receives B of the
+    hard clusterings, ``spread`` (q * k * LANES,) that of the soft ones for every lane, and ``sums``
+    ((2k + 1) * LANES,) S1, S2 and D for every lane.
     """
     k = ballots.shape[1]
     slots = labels.shape[1] + soft_row.shape[0]
@@ -68,11 +68,9 @@ def e_step_block(
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
     places = np.empty(labels.shape[1] * L, dtype=np.int64)
     phi, shares = np.empty(k), np.empty(k * L)
-    flat_profiles, flat_counts = with_missing(profiles), np.zeros(counts.size + k)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     constant = constant_terms(sigma2, delta2)
-    flat_sums, flat_spread = sums.reshape(-1), spread.reshape(-1)
     swept, done = k < 0, k > 0  # no and yes; written out, exchange would be compiled for each
     for start in range(first, last, L):
         count = take_rows(start, last, rows)
@@ -80,7 +78,7 @@ def e_step_block(
             rows, ballots, ballot, means, tendencies, precision_a, precision_d, precision_g, work, single
         )  # fmt: skip
         gather(
-            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, flat_profiles,
+            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
             log_profiles, places, likelihood, weight, single,
         )  # fmt: skip
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
@@ -95,12 +93,11 @@ def e_step_block(
             totals[0] += heft[j]
             totals[1] += heft[j] * (single[VALUE + j] + single[TOLD + j] + constant)
         if summed:
-            add_moments(k, structured, heft, work, single, flat_sums)
+            add_moments(k, structured, heft, work, single, sums)
             add_counts(
-                labels.shape[1], heft, places, likelihood, work, inverse, phi, shares, flat_counts
+                labels.shape[1], heft, places, likelihood, work, inverse, phi, shares, counts
             )  # fmt: skip
             add_soft_counts(
                 start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
-                shares, flat_spread,
+                shares, spread,
             )  # fmt: skip
-    counts += flat_counts[: counts.size].reshape(counts.shape)

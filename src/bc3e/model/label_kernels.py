@@ -20,15 +20,6 @@ UNDERFLOW = 1e-280
 
 
 @part
-def with_missing(profiles: FloatArray) -> FloatArray:
-    """Profiles (n_rows, k) row after row, and a row for missing labels, which speak for no class."""
-    size = profiles.size
-    flat = np.ones(size + profiles.shape[1])
-    flat[:size] = profiles.reshape(-1)
-    return flat
-
-
-@part
 def gather(
     rows: NDArray[np.int64],
     labels: NDArray[np.signedinteger[Any]],
@@ -46,9 +37,9 @@ def gather(
 ) -> None:
     """Likelihood of the cluster labels per class, and how much each counts: 0 where it is missing.
 
-    ``profiles`` is flat and has one row more than there are clusters (:func:`with_missing`): the one of
-    a missing label. Where the row of the label of hard clustering h begins is number
-    ``h * LANES + lane`` of ``places``.
+    ``profiles`` is flat and has one row more than there are clusters, that of a missing label
+    (:meth:`bc3e.model.evidence.Layout.with_missing`). Number ``h * LANES + lane`` of ``places`` tells
+    where the row of the label of hard clustering h begins.
 
     Number ``(h * k + i) * LANES + lane`` of ``likelihood`` is that of class i by clustering h, first the
     hard ones, then the soft ones; number ``h * LANES + lane`` of ``weight`` its weight, and R2 the sum

@@ -80,13 +80,13 @@ class LabelHolder:
             layout.offsets[soft],
             evidence.evidence_weights[soft],
             evidence.weights,
-            profiles,
+            layout.with_missing(profiles),
             np.log(profiles),
             tendencies,
             valued,
             shares,
-            counts,
-            spread,
+            counts.reshape(-1),
+            spread.reshape(-1),
         )
         return shares, value, layout.folded(counts, spread)
 

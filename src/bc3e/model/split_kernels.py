@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel, part
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather, with_missing
+from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather
 from bc3e.model.lanes import CLASS, MOVING, OBJECT, R2, TOLD, TOTAL, VALUE, E, P, S
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import constant_terms, evaluate, load, moments, step, store, take_rows
@@ -49,8 +49,8 @@ def exchange_block(
 ) -> float:
     """Fill ``shares`` with s of every object; if ``valued``, also add the counts B.
 
-    Those of hard clusterings go to ``counts`` (n_rows, k), those of soft ones to ``spread``
-    (q, k, LANES).
+    Those of hard clusterings go to ``counts`` ((n_rows + 1) * k,), those of soft ones to ``spread``
+    (q * k * LANES,).
 
     Returns the label part of the bound, sum_n weight_n sum_m w_m lse(e + log beta), if ``valued``.
     """
@@ -61,15 +61,14 @@ def exchange_block(
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
     places = np.empty(labels.shape[1] * L, dtype=np.int64)
     phi, lanes = np.empty(k), np.empty(k * L)
-    flat_profiles, flat_counts = with_missing(profiles), np.zeros(counts.size + k)
-    value, flat_spread = 0.0, spread.reshape(-1)
+    value = 0.0
     for start in range(0, tendencies.shape[0], L):
         count = take_rows(start, tendencies.shape[0], rows)
         for j in range(L):
             for i in range(k):
                 work[i * CLASS + E + j] = tendencies[rows[j], i]
         gather(
-            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, flat_profiles,
+            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
             log_profiles, places, likelihood, weight, single,
         )  # fmt: skip
         exchange(k, likelihood, weight, work, single, inverse, valued)
@@ -81,13 +80,12 @@ def exchange_block(
                 heft[j] = weights[rows[j]] if j < count else 0.0
                 value += heft[j] * single[TOLD + j]
             add_counts(
-                labels.shape[1], heft, places, likelihood, work, inverse, phi, lanes, flat_counts
+                labels.shape[1], heft, places, likelihood, work, inverse, phi, lanes, counts
             )  # fmt: skip
             add_soft_counts(
                 start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
-                lanes, flat_spread,
+                lanes, spread,
             )  # fmt: skip
-    counts += flat_counts[: counts.size].reshape(counts.shape)
     return value
 
 

@@ -71,6 +71,7 @@ def information(
 
     log_profiles, voted = np.log(parameters.profiles), row_sum(evidence.ballots)
     layout = evidence.layout
+    profiles = layout.with_missing(parameters.profiles)
     hard, soft = layout.hard_columns, layout.soft_columns
 
     def run(first: int, last: int) -> FloatArray:
@@ -84,7 +85,7 @@ def information(
             evidence.evidence_weights[soft],
             evidence.per_object(voted, rows),
             evidence.weights[rows],
-            parameters.profiles,
+            profiles,
             log_profiles,
             parameters.delta2,
             state.mean[rows],

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bc3e.model.compiled import kernel, part
 from bc3e.model.evidence import FloatArray
-from bc3e.model.label_kernels import gather, with_missing
+from bc3e.model.label_kernels import gather
 from bc3e.model.lanes import LANES as L
 from bc3e.model.lanes import OBJECT, exp
 from bc3e.model.step_kernels import take_rows
@@ -79,7 +79,6 @@ def information_block(
     single, heft, r1 = np.empty(OBJECT), np.zeros(L), np.zeros(L)
     likelihood, weight = np.empty(slots * k * L), np.empty(slots * L)
     p, t = np.empty(k * L), np.empty(k * L)
-    flat_profiles = with_missing(profiles)
     for start in range(0, means.shape[0], L):
         count = take_rows(start, means.shape[0], rows)
         for j in range(L):
@@ -88,7 +87,7 @@ def information_block(
             for i in range(k):
                 p[i * L + j], t[i * L + j] = means[rows[j], i], tendencies[rows[j], i]
         gather(
-            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, flat_profiles,
+            rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
             log_profiles, places, likelihood, weight, single,
         )  # fmt: skip
         softmax(k, p)
