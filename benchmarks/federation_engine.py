@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.federation_engine`` starts a server and three sites on this machine and prints:
 
-- column-distributed and masked, N = 100,000, k = 5, 30 iterations of two sweeps: seconds of the run, of the same run
+- column-distributed and masked, N = 100,000, k = 5, 30 iterations of three sweeps: seconds of the run, of the same run
   with bare gRPC in place of the engine, and of the same messages (sizes and order from the run's own
   ledger) between processes that compute nothing and only send bytes;
 - row-distributed, N = 1,000,000: seconds of the run, and of the fit in one place.

@@ -143,6 +143,7 @@ CASES: list[Case] = [
     ("counts that are words", {}, {"votes": V, "clusters": C, "counts": ["one"] * len(V)}, ("counts", "numbers")),
     ("a count of zero", {}, {"votes": V, "clusters": C, "counts": [1] * (len(V) - 1) + [0]}, ("counts", f"row {len(V) - 1}")),
     ("half an object", {}, {"votes": V, "clusters": C, "counts": [0.5] + [1] * (len(V) - 1)}, ("counts", "0.5")),
+    ("more objects than can be counted", {}, {"votes": V, "clusters": C, "counts": [2**53] * len(V)}, ("counts", "objects in all")),
     ("callback is no function", {"callback": "print"}, {}, ("callback", "'print'")),
 ]  # fmt: skip
 

@@ -132,4 +132,8 @@ def check_counts(counts: Any, n_rows: int) -> FloatArray | None:
             "Pass whole numbers from 1 up; leave out rows that stand for none.",
             place=f"row {row}",
         )
+    if found.sum() > MOST:
+        raise InputError(
+            "counts", f"{found.sum():.3g} objects in all", f"Pass counts of at most {MOST} objects."
+        )
     return found

@@ -31,7 +31,7 @@ def factorize_integers(
     if values.itemsize == 1:
         values = np.ascontiguousarray(values)  # no larger than the codes, and faster to go through
     low, high = _ends(values)
-    if low < -(2**63) or high >= 2**63 or high - low >= max(CLOSE, 4 * values.size):
+    if high >= 2**63 or high - low >= max(CLOSE, 4 * values.size):
         return _sorted(values, keep_minus_one)
     seen = _seen(values, low, high)
     dropped = not keep_minus_one and low <= MISSING <= high and bool(seen[MISSING - low])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bc3e.labels import LabelTable
+from bc3e.model.calibration import softmax, tempered
 from bc3e.model.compiled import kernel
 from bc3e.model.inference import Workers, cold_state, e_step
 from bc3e.model.lanes import LANES, LOWEST, exp, log
@@ -90,3 +91,12 @@ def test_an_object_does_not_mind_that_another_one_lacks_a_label() -> None:
         profiles = normalize_profiles(np.ones((evidence.layout.n_rows, 2)), evidence.layout)
         states.append(cold_state(evidence, Parameters(np.zeros(2), np.ones(2), 1.0, profiles)))
     assert (states[0].d == states[1].d[:-1]).all()
+
+
+@pytest.mark.parametrize("k", [2, 5, 8, 9, 20, 40])
+def test_a_row_alone_has_the_shares_that_it_has_in_company(k: int) -> None:
+    values = np.random.default_rng(0).normal(size=(300, k))
+    votes = np.abs(values)
+    for many in (softmax, lambda rows: tempered(rows, 1.7)):
+        alone = np.concatenate([many(row[None]) for row in (values if many is softmax else votes)])
+        assert (alone == many(values if many is softmax else votes)).all()

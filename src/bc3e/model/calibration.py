@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State, Workers
-from bc3e.model.rows import by_class, row_max, row_sum, weighed_sum
+from bc3e.model.rows import by_class, class_sum, row_max, row_sum, weighed_sum
 
 EXPONENTS = (0.15, 6.0)
 EXACT = 1e-12  # to which a power is found
@@ -53,7 +53,7 @@ def softmax_by_class(values: FloatArray) -> FloatArray:
     shares = by_class(values)
     shares -= shares.max(axis=0)
     np.exp(shares, out=shares)
-    shares /= shares.sum(axis=0)
+    shares /= class_sum(shares)
     return shares
 
 
@@ -65,14 +65,14 @@ def tempered(votes: FloatArray, exponent: float, out: FloatArray | None = None) 
     for first in range(0, len(votes), BLOCK):
         rows = slice(first, first + BLOCK)
         part = by_class(votes[rows])
-        total = part.sum(axis=0)
+        total = class_sum(part)
         part /= np.where(total > 0, total, 1.0)
         part += FLOOR
         np.log(part, out=part)
         part *= exponent
         part -= part.max(axis=0)
         np.exp(part, out=part)
-        part *= total / part.sum(axis=0)
+        part *= total / class_sum(part)
         powers[rows] = part.T
     return powers
 
@@ -82,14 +82,14 @@ class Confidence:
 
     The tempered share of the strongest class is 1 / sum_i (x_i / x_max)^exponent, with x the shares
     plus FLOOR. The logs of these ratios take the place of the votes, a block of objects at a time and
-    within it class by class.
+    within it class by class; votes to be overwritten lie row after row.
     """
 
     def __init__(
         self, votes: FloatArray, workers: Workers | None = None, *, overwrite: bool = False
     ) -> None:
         self.workers = workers or Workers(1)
-        self.logs = votes if overwrite else np.empty(votes.shape)
+        self.logs = votes if overwrite and votes.flags.c_contiguous else np.empty(votes.shape)
         self.voted = np.empty(len(votes), dtype=np.bool_)
 
         def run(first: int, last: int) -> None:
@@ -116,7 +116,7 @@ class Confidence:
 def _log_ratios(votes: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Logs of the shares plus FLOOR, over those of the strongest, (k, N), and who has votes, (N,)."""
     logs = by_class(votes)
-    total = logs.sum(axis=0)
+    total = class_sum(logs)
     voted = total > 0
     logs /= np.where(voted, total, 1.0)
     logs += FLOOR
@@ -129,7 +129,7 @@ def _strongest(logs: FloatArray, voted: NDArray[np.bool_], exponent: float) -> F
     """Strongest share of the tempered votes of some objects, 0 without votes."""
     powers = exponent * logs
     np.exp(powers, out=powers)
-    shares: FloatArray = voted / powers.sum(axis=0)
+    shares: FloatArray = voted / class_sum(powers)
     return shares
 
 
@@ -242,7 +242,7 @@ def blended(votes: FloatArray, refined: FloatArray, winners: NDArray[np.intp]) -
         The refined labels.
     """
     given, told, rows = by_class(votes), by_class(refined), np.arange(len(votes))
-    total = given.sum(axis=0)
+    total = class_sum(given)
     given /= np.where(total > 0, total, 1.0)
     behind = given[winners, rows] - given
     ahead = told[winners, rows] - told

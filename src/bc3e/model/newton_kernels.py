@@ -210,8 +210,8 @@ def finish(
         gain_m = step_m + get(work, here + NEW_M) - z1
         gain_e = step_e + get(work, here + NEW_E) - z2
         # p and t stay positive, so precisions do.
-        gain_p = larger(k11 * gain_m + k12 * gain_e, (0.0 - LOST) * p)
-        gain_t = larger(k12 * gain_m + k22 * gain_e, (0.0 - LOST) * t)
+        gain_p = larger(k11 * gain_m + k12 * gain_e, -LOST * p)
+        gain_t = larger(k12 * gain_m + k22 * gain_e, -LOST * t)
         step_a = damping * (inv_sigma2[i] + p - get(work, here + A)) + coupled * gain_p
         step_d = damping * (t - get(work, here + D)) + coupled * gain_t
         put(work, here + STEP_M, step_m)

@@ -50,9 +50,20 @@ def weighed_sum(weights: FloatArray, values: FloatArray) -> FloatArray:
 def by_class(values: FloatArray) -> FloatArray:
     """A copy with a row for each column, (k, N), in which whole columns are worked on faster.
 
-    Sums and maxima over its first axis are those of :func:`row_sum` and :func:`row_max`, bit by bit.
+    Maxima over its first axis are those of :func:`row_max`; sums are for :func:`class_sum`.
     """
     return np.array(values.T, dtype=np.float64, order="C")
+
+
+def class_sum(values: FloatArray) -> FloatArray:
+    """Sum over the classes of values (k, N), one class after the other, (N,).
+
+    NumPy's own adds up a single object in another order than one among several.
+    """
+    found = np.zeros(values.shape[1])
+    for of_class in values:
+        found += of_class
+    return found
 
 
 def _along(combine: np.ufunc, values: FloatArray) -> FloatArray:

@@ -209,9 +209,10 @@ def step(
         if not any_of(falls):
             break
         put(single, COUPLED, get(single, COUPLED) * (1.0 - falls))
-        put(single, TAU, where(falls, tau * (0.5 if halving < HALVINGS - 1 else 0.0), tau))
         if halving == 0:
             put(single, TAU, alike(0.0))
+        else:
+            put(single, TAU, where(falls, tau * (0.5 if halving < HALVINGS - 1 else 0.0), tau))
         halving += 1
     tau = get(single, TAU)
     for i in range(k):

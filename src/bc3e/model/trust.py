@@ -22,7 +22,7 @@ from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import LANES, Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters
-from bc3e.model.rows import by_class, row_max, row_sum, weighed_sum
+from bc3e.model.rows import by_class, class_sum, row_max, row_sum, weighed_sum
 
 NEARLY = 1e-9  # votes or tendencies that differ by less are equal
 
@@ -41,7 +41,7 @@ def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | No
             chance = evidence.per_object(together, rows)
         refined = by_class(state.mean[rows])
         leads = refined >= refined.max(axis=0) - NEARLY
-        changed = 1.0 - (leads * by_class(chance)).sum(axis=0)
+        changed = 1.0 - class_sum(leads * by_class(chance))
         if kept is not None:
             changed[kept[rows]] = 0.0
         decided += float(weighed_sum(evidence.weights[rows], changed))
