@@ -21,7 +21,7 @@ import numpy as np
 
 from bc3e.model.evidence import Evidence, FloatArray, Layout
 from bc3e.model.inference import Workers
-from bc3e.model.rows import by_class, weighed_sum
+from bc3e.model.rows import by_class, class_sum, weighed_sum
 
 STRENGTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4])
 EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every class
@@ -129,7 +129,7 @@ def _log_ratios(own: FloatArray, inside: FloatArray, others: FloatArray) -> Floa
         ratio /= others + s
         np.log(ratio, out=ratio)
         ratio *= own
-        ratio.sum(axis=0, out=gain[g])
+        gain[g] = class_sum(ratio)
     return gain
 
 

@@ -178,8 +178,9 @@ def _place(context: Any, builder: Any, kind: Any, array: Any, indices: Any) -> A
     return builder.gep(builder.bitcast(row, found.data.type), indices[1:])
 
 
-def _load(context: Any, builder: Any, kind: Any, array: Any, indices: Any) -> Any:
+def _load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Consecutive elements of an array, from a place on, as lanes."""
+    kind, array, indices = signature.args[0], arguments[0], arguments[1:]
     element = ir.FloatType() if kind.dtype == types.float32 else ir.DoubleType()
     vector = ir.VectorType(element, LANES)
     place = _place(context, builder, kind, array, indices)
@@ -188,17 +189,11 @@ def _load(context: Any, builder: Any, kind: Any, array: Any, indices: Any) -> An
 
 
 def _get(context: Any, array: Any, at: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _load(context, builder, signature.args[0], arguments[0], arguments[1:])
-
-    return lanes(array, types.intp), generate
+    return lanes(array, types.intp), _load
 
 
 def _get_row(context: Any, array: Any, row: Any, at: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _load(context, builder, signature.args[0], arguments[0], arguments[1:])
-
-    return lanes(array, types.intp, types.intp), generate
+    return lanes(array, types.intp, types.intp), _load
 
 
 def _put(context: Any, array: Any, at: Any, value: Any) -> Any:
