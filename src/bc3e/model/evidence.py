@@ -16,6 +16,8 @@ FloatArray = NDArray[np.float64]
 ALL = slice(None)
 Kind = TypeVar("Kind", bound=np.generic)
 IntArray = NDArray[np.signedinteger]
+One = NDArray[Any]
+LabelArrays = tuple[One, One, One, One, One, One]
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,14 @@ class Evidence:
             side_by_side[at : at + block.shape[1], :count] = block[first:last].T
         side_by_side[:, count:] = side_by_side[:, count - 1 : count]
         return side_by_side
+
+    def labels_for_kernels(self, first: int, last: int) -> LabelArrays:
+        """Labels and memberships of some objects, what they count and where they lie."""
+        layout, weights = self.layout, self.evidence_weights
+        hard, soft = layout.hard_columns, layout.soft_columns
+        memberships, begin = self.stacked(first, last), layout.membership_offsets
+        labels, rows = self.labels[first:last], layout.offsets[soft]
+        return labels, weights[hard], memberships, begin, rows, weights[soft]
 
     def take(self, rows: NDArray[np.intp] | slice) -> Evidence:
         """Some of the rows."""

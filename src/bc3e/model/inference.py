@@ -130,7 +130,6 @@ def e_step(
     from bc3e.model.kernels import e_step_block  # compiled code is loaded on first use
 
     layout, k = evidence.layout, evidence.n_classes
-    hard, soft = layout.hard_columns, layout.soft_columns
     profiles, log_profiles = layout.with_missing(parameters.profiles), np.log(parameters.profiles)
 
     def run(first: int, last: int) -> Statistics:
@@ -140,12 +139,7 @@ def e_step(
             0,
             last - first,
             *_ballots(evidence, first, last),
-            evidence.labels[first:last],
-            evidence.evidence_weights[hard],
-            evidence.stacked(first, last),
-            layout.membership_offsets,
-            layout.offsets[soft],
-            evidence.evidence_weights[soft],
+            *evidence.labels_for_kernels(first, last),
             evidence.weights[first:last],
             parameters.class_mean,
             parameters.class_variance,

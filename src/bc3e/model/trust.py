@@ -72,17 +72,12 @@ def information(
     log_profiles, voted = np.log(parameters.profiles), row_sum(evidence.ballots)
     layout = evidence.layout
     profiles = layout.with_missing(parameters.profiles)
-    hard, soft = layout.hard_columns, layout.soft_columns
+    order = np.concatenate([[0], 1 + layout.hard_columns, 1 + layout.soft_columns])
 
     def run(first: int, last: int) -> FloatArray:
         rows, sums = slice(first, last), np.zeros((1 + layout.n_clusterings, LANES))
         information_block(
-            evidence.labels[rows],
-            evidence.evidence_weights[hard],
-            evidence.stacked(first, last),
-            layout.membership_offsets,
-            layout.offsets[soft],
-            evidence.evidence_weights[soft],
+            *evidence.labels_for_kernels(first, last),
             evidence.per_object(voted, rows),
             evidence.weights[rows],
             profiles,
@@ -93,7 +88,7 @@ def information(
             sums.reshape(-1),
         )
         totals = np.empty(1 + layout.n_clusterings)
-        totals[np.concatenate([[0], 1 + hard, 1 + soft])] = sums.sum(axis=1)
+        totals[order] = sums.sum(axis=1)
         return totals
 
     sums: FloatArray = np.sum(workers.blocks(evidence.n_patterns, run), axis=0)
