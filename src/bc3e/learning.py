@@ -123,21 +123,20 @@ class Learner:
         self.priors(len(table.classes))  # refuses what does not fit the classes before any work
         given = given_weights(self.settings.evidence_weight, len(table.clusters))
         calibrated = self.settings.vote_calibration is not None
-        study = self.study(objects, weighed=given is not None)
         guarded = False
-        if given is None:
+        if given is not None:
+            study = self.study(objects, weighed=True)
+        else:
+            total = self._advised_total(objects) if table.clusters else 0.0
+            study = self.study(objects, weighed=total > CAUTIOUS)
+            if calibrated and study.voted and total > CAUTIOUS and not study.heard.any():
+                del study  # as large as the one that follows
+                study, total = self.study(objects, weighed=False), CAUTIOUS  # heard only so: so be it
             heard = study.heard
             if not study.voted:  # nothing to be significant about: all clusterings share
                 heard, total = np.ones_like(heard), TOTALS[-1]
-            else:
-                total = self._advised_total(objects) if heard.any() else 0.0
-            if total > CAUTIOUS and calibrated and study.voted:
-                del study  # as large as the one that follows
-                study = self.study(objects, weighed=True)
-                if not study.heard.any():  # heard only while classifiers count alike: so be it
-                    del study
-                    study, total = self.study(objects, weighed=False), CAUTIOUS
-                heard = study.heard
+            elif not heard.any():
+                total = 0.0
             guarded = calibrated and 0.0 < total <= CAUTIOUS
             given = shared_weights(total, heard)
         frequencies = None
