@@ -12,7 +12,7 @@ from bc3e.columns import LabelColumn
 
 ROWS = 65_536  # rows whose labels become keys at a time: they stay in the cache
 LOOKED_AT = 65_536  # keys that tell how many different ones there are
-FEW = 0.3  # different keys, as a share of all, up to which a hash table is faster than sorting
+FEW = 0.25  # different keys, as a share of all, up to which a hash table is faster than sorting
 
 
 def pack(keys: NDArray[np.int64], columns: Sequence[LabelColumn]) -> None:
@@ -49,7 +49,7 @@ def _runs(columns: Sequence[LabelColumn]) -> list[list[LabelColumn]]:
 
 
 def distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The first place of each different key, in the order of keys, and the number of each key there.
+    """A place of each different key, in the order of keys, and the number of each key there.
 
     Examples
     --------
@@ -64,16 +64,15 @@ def distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp
         return _tabled(keys - low, span)
     if len(keys) > LOOKED_AT and _estimate(keys[:: len(keys) // LOOKED_AT]) <= FEW * len(keys):
         return _hashed(keys)
-    _, places, numbers = np.unique(keys, return_index=True, return_inverse=True)
-    return places, numbers
+    return _sorted(keys)
 
 
 def _tabled(keys: NDArray[np.int64], span: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """:func:`distinct` of keys from 0 to below `span`, by a table of all that there could be."""
-    first = np.full(span, -1, dtype=np.intp)
-    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal keys the first is written last
-    seen = first >= 0
-    return first[seen], (np.cumsum(seen) - 1).take(keys)
+    place = np.full(span, -1, dtype=np.intp)
+    place[keys] = np.arange(len(keys))
+    seen = place >= 0
+    return place[seen], (np.cumsum(seen) - 1).take(keys)
 
 
 def _estimate(sample: NDArray[np.int64]) -> float:
@@ -88,10 +87,31 @@ def _hashed(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]
     import pyarrow as pa
 
     coded = pa.array(keys).dictionary_encode()
-    order = np.argsort(coded.dictionary.to_numpy())
+    order = _order(coded.dictionary.to_numpy())
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     numbers: NDArray[np.intp] = rank.take(coded.indices.to_numpy())
     places = np.empty(len(order), dtype=np.intp)
-    places[numbers[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal keys the first is written last
+    places[numbers] = np.arange(len(keys))
     return places, numbers
+
+
+def _sorted(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """:func:`distinct` by sorting all keys."""
+    order = _order(keys)
+    ordered = keys[order]
+    fresh = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    numbers = np.empty_like(order)
+    numbers[order] = np.cumsum(fresh) - 1
+    return order[fresh], numbers
+
+
+def _order(keys: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Places of the keys in their order, equal ones as they come.
+
+    Keys are cut into pieces of 16 bits, which NumPy sorts by counting instead of comparing.
+    """
+    above = (keys - keys.min(initial=0)).view(np.uint64)
+    bits = max(int(above.max(initial=0)).bit_length(), 1)
+    return np.lexsort([(above >> np.uint64(at)).astype(np.uint16) for at in range(0, bits, 16)])
