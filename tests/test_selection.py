@@ -184,7 +184,7 @@ def test_a_label_is_kept_unless_as_many_classifiers_choose_the_other() -> None:
     counts = np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
     votes = np.array([[1.6, 1.4], [1.1, 0.9], [1.6, 1.4], [0.6, 0.4], [0.0, 0.0]])
     after = np.ones(5, dtype=np.intp)
-    assert outvoted(counts, votes, after).tolist() == [True, False, False, True, False]
+    assert outvoted(counts, leading_class(votes), after).tolist() == [True, False, False, True, False]
     # not to the side of the many either; one vote asks nobody; rounding in sums over sites is no vote
     assert kept_labels(counts + 1e-7, votes, after).tolist() == [True, False, True, False, False]
     assert not kept_labels(counts, votes, np.zeros(5, dtype=np.intp)).any()

@@ -45,20 +45,20 @@ def times_chosen(table: LabelTable) -> FloatArray:
     return counts
 
 
-def outvoted(counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]) -> NDArray[np.bool_]:
+def outvoted(
+    counts: FloatArray, before: NDArray[np.intp], refined: NDArray[np.intp]
+) -> NDArray[np.bool_]:
     """Objects whose refined label fewer classifiers choose than the label of the votes, (N,).
 
     Parameters
     ----------
     counts : (N, k) array
         How many classifiers choose each class.
-    votes : (N, k) array
-        Summed votes.
-    refined : (N,) array
-        Refined labels.
+    before, refined : (N,) arrays
+        Labels of the votes, and refined ones.
     """
-    after, before = _chosen_by(counts, votes, refined)
-    fewer: NDArray[np.bool_] = after < before
+    rows = np.arange(len(counts))
+    fewer: NDArray[np.bool_] = counts[rows, refined] < counts[rows, before]
     return fewer
 
 

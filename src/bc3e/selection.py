@@ -69,12 +69,18 @@ def choose_total(objects: Objects, refine: Refine, seed: int) -> float:
     chosen = winners(objects.table)
     witnesses = independent_witnesses(chosen, objects.counts)
     sides = np.zeros((len(TOTALS), len(witnesses), 2, 2))
+    asked = np.arange(len(TOTALS))
     for place, hidden in enumerate(witnesses):
+        if hidden == witnesses[-1]:  # its word cannot help where all the others do not lead
+            new, old = sides[:, :, :, 0].sum(axis=1).T
+            asked = asked[new > old]
+        if not len(asked):
+            break
         others = objects.without_vote(hidden)
-        votes, counts = others.table.soft_vote(), times_chosen(others.table)
-        before = leading_class(votes)
-        for at, after in enumerate(refine(others, TOTALS)):
-            against = outvoted(counts, votes, after)
+        before, counts = leading_class(others.table.soft_vote()), times_chosen(others.table)
+        refined = refine(others, [TOTALS[at] for at in asked])
+        for at, after in zip(asked, refined, strict=True):
+            against = outvoted(counts, before, after)
             sides[at, place] = _sides(
                 others.expand(before), others.expand(after), others.expand(against),
                 chosen[:, hidden], mass,
