@@ -9,6 +9,7 @@ trial fits at several weights share one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -244,11 +245,12 @@ class Learner:
         row_weights = evidence.layout.per_row(evidence.evidence_weights)
         best: Learned | None = None
         stopped = False
-        with FitProgress(bool(verbose), settings.max_iter) as bar:
+        with FitProgress(True, settings.max_iter) if verbose else nullcontext() as bar:
 
             def observe(step: Progress) -> bool:
                 nonlocal stopped
-                bar.show(step)
+                if bar is not None:
+                    bar.show(step)
                 stopped = callback is not None and bool(callback(step))
                 return stopped
 

@@ -82,7 +82,7 @@ class Objects:
 
     def expand(self, values: NDArray[Any]) -> NDArray[Any]:
         """One entry per row before the grouping instead of one per pattern."""
-        return values if self.inverse is None else values[self.inverse]
+        return values if self.inverse is None else values.take(self.inverse, axis=0)
 
     def without_vote(self, column: int) -> Objects:
         """The objects as if one classifier had not been asked; `inverse` leads there from here."""
@@ -106,7 +106,7 @@ def drawn_rows(counts: FloatArray, size: int, seed: int) -> tuple[NDArray[np.int
     """
     ends = np.cumsum(counts.astype(np.int64))
     picked = np.random.default_rng(seed).choice(int(ends[-1]), size, replace=False, shuffle=False)
-    drawn = np.bincount(np.searchsorted(ends, picked, side="right"), minlength=len(counts))
+    drawn = np.bincount(np.searchsorted(ends, np.sort(picked), side="right"), minlength=len(counts))
     rows = np.flatnonzero(drawn)
     return rows, drawn[rows].astype(np.float64)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LANES = 16  # objects that kernels take at a time; see bc3e.model.lanes
-KEPT = 16  # labels to each cell of a table that is kept beside them
+KEPT = 8  # labels to each cell of a table that is kept beside them
 FloatArray = NDArray[np.float64]
 ALL = slice(None)
 Kind = TypeVar("Kind", bound=np.generic)
@@ -93,7 +93,14 @@ class Layout:
         """Cut a stacked (n_rows, ...) array into one block per clustering."""
         return [stacked[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
-    def per_row(self, values: FloatArray) -> FloatArray:
+    def totals(self, stacked: FloatArray) -> FloatArray:
+        """Sums over the clusters of each clustering of a stacked (n_rows, ...) array, (r2, ...)."""
+        found = np.empty((self.n_clusterings, *stacked.shape[1:]))
+        for m, block in enumerate(self.split(stacked)):
+            np.add.reduce(block, axis=0, out=found[m, ...])
+        return found
+
+    def per_row(self, values: NDArray[Kind]) -> NDArray[Kind]:
         """Repeat one value per clustering to one value per stacked row."""
         return np.repeat(values, np.array(self.n_clusters, dtype=np.int64), axis=0)
 
@@ -148,7 +155,9 @@ class Evidence:
 
     def per_object(self, values: NDArray[Kind], rows: slice = ALL) -> NDArray[Kind]:
         """A value for each ballot as one for each object that has it, or for some of the objects."""
-        return values[rows if self.vote_groups is None else self.vote_groups[rows]]
+        if self.vote_groups is None:
+            return values[rows]
+        return values.take(self.vote_groups[rows], axis=0)
 
     def apart(self) -> Evidence:
         """The same, with a ballot for each object."""

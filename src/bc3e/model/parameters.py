@@ -155,10 +155,11 @@ def normalize_profiles(counts: FloatArray, layout: Layout) -> FloatArray:
     A class without any count gets the uniform profile. Values are floored at
     1e-300 so that a logarithm never meets zero.
     """
-    profiles = np.empty_like(counts)
-    for a, b in zip(layout.offsets[:-1], layout.offsets[1:], strict=True):
-        block = counts[a:b]
-        total = block.sum(axis=0)
-        empty = total <= 0.0
-        profiles[a:b] = np.where(empty, 1.0 / (b - a), block / np.where(empty, 1.0, total))
-    return np.maximum(profiles, PROFILE_FLOOR)
+    total = layout.totals(counts)
+    empty = total <= 0.0
+    profiles: FloatArray = counts / layout.per_row(np.where(empty, 1.0, total))
+    if empty.any():
+        uniform = 1.0 / layout.per_row(np.array(layout.n_clusters, dtype=np.float64))
+        profiles = np.where(layout.per_row(empty), uniform[:, None], profiles)
+    np.maximum(profiles, PROFILE_FLOOR, out=profiles)
+    return profiles

@@ -30,8 +30,7 @@ EMPTY_CLUSTER = 1e-3  # pseudo-count that keeps every cluster possible in every 
 def marginal_frequencies(counts: FloatArray, layout: Layout) -> FloatArray:
     """Overall frequency of each cluster within its clustering, (n_rows,)."""
     sizes = counts.sum(axis=1)
-    totals = np.array([block.sum() for block in layout.split(sizes)])
-    frequency: FloatArray = sizes / np.maximum(layout.per_row(totals), 1e-300)
+    frequency: FloatArray = sizes / np.maximum(layout.per_row(layout.totals(sizes)), 1e-300)
     return frequency
 
 
@@ -91,20 +90,20 @@ def prediction_gains(
     """
     layout = evidence.layout
     frequency, sums_in = marginal_frequencies(counts, layout), by_class(counts)
-    class_totals = np.stack([block.sum(axis=0) for block in layout.split(counts)])
+    class_totals = layout.totals(counts)
 
     def run(first: int, last: int) -> FloatArray:
         rows = first + np.flatnonzero(evidence.weights[first:last])
-        shares, weights = by_class(responsibilities[rows]), evidence.weights[rows]
+        shares, weights = by_class(responsibilities.take(rows, axis=0)), evidence.weights[rows]
         sums = np.zeros((2, layout.n_clusterings, len(STRENGTHS)))
         for m, present, given in evidence.take(rows).assignments():
             here = np.flatnonzero(present) if given.ndim == 1 else np.arange(len(rows))
             if not len(here):
                 continue
-            own, mass = (shares, weights) if len(here) == len(rows) else (shares[:, here], weights[here])
+            own, mass = shares.take(here, axis=1), weights[here]
             others = np.maximum(class_totals[m][:, None] - unit * own, 0.0)
             if given.ndim == 1:
-                at = given[here]
+                at = given.take(here)
                 inside = np.maximum(sums_in.take(at, axis=1) - unit * own, 0.0) / frequency[at]
                 gain = _log_ratios(own, inside, others)
             else:
@@ -148,7 +147,7 @@ def _cells(evidence: Evidence, responsibilities: FloatArray) -> tuple[Evidence, 
     labels[np.arange(len(group)), column] = cluster
     mass, groups = met[group, cluster], group.astype(np.int32)
     together = replace(evidence, labels=labels, weights=mass, vote_groups=groups)
-    return together, responsibilities[group]
+    return together, responsibilities.take(group, axis=0)
 
 
 def choose_strengths(sums: FloatArray, objects: float) -> Shrinkage:
