@@ -67,7 +67,7 @@ def e_step_block(
     work, single, heft = np.zeros(k * CLASS), np.zeros(OBJECT), np.zeros(L)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
     places = np.empty(labels.shape[1] * L, dtype=np.int64)
-    phi, shares = np.empty(k), np.empty(k * L)
+    shares = np.empty(k * L)
     inv_sigma2 = 1.0 / sigma2
     inv_delta2 = 1.0 / delta2
     constant = constant_terms(sigma2, delta2)
@@ -95,9 +95,9 @@ def e_step_block(
         if summed:
             add_moments(k, structured, heft, work, single, sums)
             add_counts(
-                labels.shape[1], heft, places, likelihood, work, inverse, phi, shares, counts
+                labels.shape[1], heft, places, likelihood, work, inverse, shares, counts
             )  # fmt: skip
             add_soft_counts(
-                start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
+                start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse,
                 shares, spread,
             )  # fmt: skip

@@ -131,49 +131,51 @@ def _exchange_in_logs(
 
     TOTAL holds the largest tendency, which has been added to TOLD for them.
     """
-    phi = np.empty(k)
     for h in range(weight.shape[0] // L):
         for j in range(L):
             if inverse[h * L + j] == 0.0:
-                total = shares_in_logs(k, h, j, likelihood, work, phi)
+                total = total_in_logs(k, h, j, likelihood, work)
                 for i in range(k):
-                    work[i * CLASS + S + j] += weight[h * L + j] * phi[i]
+                    phi = np.exp(in_logs(k, h, i, j, likelihood, work) - total)
+                    work[i * CLASS + S + j] += weight[h * L + j] * phi
                 single[TOLD + j] += weight[h * L + j] * (total - single[TOTAL + j])
 
 
 @part
-def shares_in_logs(
-    k: int, h: int, lane: int, likelihood: FloatArray, work: FloatArray, phi: FloatArray
-) -> float:
-    """Fill phi_h = softmax(e + log likelihood) of one lane; return the log-sum-exp."""
+def in_logs(k: int, h: int, i: int, lane: int, likelihood: FloatArray, work: FloatArray) -> float:
+    """e_i + log likelihood[h, i] of one lane."""
+    return float(work[i * CLASS + E + lane] + np.log(likelihood[(h * k + i) * L + lane]))
+
+
+@part
+def total_in_logs(k: int, h: int, lane: int, likelihood: FloatArray, work: FloatArray) -> float:
+    """The log of sum_i exp(e_i) likelihood[h, i] in one lane; :func:`in_logs` less it is log phi."""
     top = -np.inf
     for i in range(k):
-        phi[i] = work[i * CLASS + E + lane] + np.log(likelihood[(h * k + i) * L + lane])
-        top = max(top, phi[i])
+        top = max(top, in_logs(k, h, i, lane, likelihood, work))
     total = 0.0
     for i in range(k):
-        phi[i] = np.exp(phi[i] - top)
-        total += phi[i]
-    for i in range(k):
-        phi[i] /= total
+        total += np.exp(in_logs(k, h, i, lane, likelihood, work) - top)
     return float(top + np.log(total))
 
 
 @part
 def weighed_shares(
     k: int, h: int, heft: FloatArray, likelihood: FloatArray, work: FloatArray, inverse: FloatArray,
-    phi: FloatArray, shares: FloatArray,
+    shares: FloatArray,
 ) -> None:  # fmt: skip
     """phi_h of every lane times its weight: number ``i * LANES + lane`` of ``shares``."""
     share = get(inverse, h * L) * get(heft, 0)
     for i in range(k):
         phi_i = get(work, i * CLASS + X) * get(likelihood, (h * k + i) * L)
         put(shares, i * L, phi_i * share)
+    if not any_of(at_least(0.0, get(inverse, h * L))):
+        return
     for j in range(L):
         if inverse[h * L + j] == 0.0:
-            shares_in_logs(k, h, j, likelihood, work, phi)
+            total = total_in_logs(k, h, j, likelihood, work)
             for i in range(k):
-                shares[i * L + j] = heft[j] * phi[i]
+                shares[i * L + j] = heft[j] * np.exp(in_logs(k, h, i, j, likelihood, work) - total)
 
 
 @part
@@ -184,21 +186,21 @@ def add_counts(
     likelihood: FloatArray,
     work: FloatArray,
     inverse: FloatArray,
-    phi: FloatArray,
     shares: FloatArray,
     counts: FloatArray,
 ) -> None:
     """Add the lanes, of weights ``heft``, to the counts of clusters they are wholly in.
 
-    ``counts`` is flat, with a last row for missing labels. ``phi`` (k,) and ``shares`` (k * LANES,) are
-    scratch, here and below.
+    ``counts`` is flat, with a last row for missing labels. ``shares`` (k * LANES,) is scratch, here and
+    below.
     """
-    k = phi.shape[0]
+    k = shares.shape[0] // L
     for h in range(hard):
-        weighed_shares(k, h, heft, likelihood, work, inverse, phi, shares)
-        for i in range(k):
-            for j in range(L):
-                counts[places[h * L + j] + i] += shares[i * L + j]
+        weighed_shares(k, h, heft, likelihood, work, inverse, shares)
+        for j in range(L):
+            place = places[h * L + j]
+            for i in range(k):
+                counts[place + i] += shares[i * L + j]
 
 
 @part
@@ -211,7 +213,6 @@ def add_soft_counts(
     likelihood: FloatArray,
     work: FloatArray,
     inverse: FloatArray,
-    phi: FloatArray,
     shares: FloatArray,
     spread: FloatArray,
 ) -> None:
@@ -220,9 +221,9 @@ def add_soft_counts(
     ``spread`` (q * k * LANES,) keeps a count for each lane, of every class in the q clusters of all soft
     clusterings.
     """
-    k = phi.shape[0]
+    k = shares.shape[0] // L
     for q in range(soft_start.shape[0] - 1):
-        weighed_shares(k, hard + q, heft, likelihood, work, inverse, phi, shares)
+        weighed_shares(k, hard + q, heft, likelihood, work, inverse, shares)
         for c in range(soft_start[q], soft_start[q + 1]):
             member = get_row(memberships, c, first)
             for i in range(k):

@@ -60,7 +60,7 @@ def exchange_block(
     work, single, heft = np.empty(k * CLASS), np.empty(OBJECT), np.zeros(L)
     likelihood, weight, inverse = np.empty(slots * k * L), np.empty(slots * L), np.empty(slots * L)
     places = np.empty(labels.shape[1] * L, dtype=np.int64)
-    phi, lanes = np.empty(k), np.empty(k * L)
+    lanes = np.empty(k * L)
     value = 0.0
     for start in range(0, tendencies.shape[0], L):
         count = take_rows(start, tendencies.shape[0], rows)
@@ -80,11 +80,11 @@ def exchange_block(
                 heft[j] = weights[rows[j]] if j < count else 0.0
                 value += heft[j] * single[TOLD + j]
             add_counts(
-                labels.shape[1], heft, places, likelihood, work, inverse, phi, lanes, counts
+                labels.shape[1], heft, places, likelihood, work, inverse, lanes, counts
             )  # fmt: skip
             add_soft_counts(
-                start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, phi,
-                lanes, spread,
+                start, heft, labels.shape[1], memberships, soft_start, likelihood, work, inverse, lanes,
+                spread,
             )  # fmt: skip
     return value
 

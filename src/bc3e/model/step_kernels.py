@@ -88,13 +88,15 @@ def load(
             work[i * CLASS + E + j] = tendencies[n, i]
             work[i * CLASS + A + j] = precision_a[n, i]
             work[i * CLASS + D + j] = precision_d[n, i]
-            for field in (STEP_M, STEP_E, STEP_A, STEP_D):
-                work[i * CLASS + field + j] = 0.0
         single[R1 + j] = r1
         single[G + j] = precision_g[n]
-        single[STEP_G + j] = 0.0
-        single[TAU + j] = 0.0
-        single[MOVING + j] = 1.0
+    none = alike(0.0)
+    for i in range(k):
+        for field in (STEP_M, STEP_E, STEP_A, STEP_D):
+            put(work, i * CLASS + field, none)
+    put(single, STEP_G, none)
+    put(single, TAU, none)
+    put(single, MOVING, alike(1.0))
 
 
 @part

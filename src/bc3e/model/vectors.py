@@ -5,7 +5,9 @@ that nothing else lies there, and checks it anew at every loop if it cannot. A k
 itself that sixteen numbers go together leaves it nothing to prove: the instructions are those of
 the processor's widest registers, and values stay in them from one line to the next.
 
-Nothing is reordered or contracted, so a lane gets to the last bit what it would get alone.
+Nothing is reordered, so a lane gets to the last bit what it would get alone. A product that is
+added to something, or taken from it, is not rounded before: one fused instruction does both. That is
+decided here and not by the compiler, so it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from llvmlite import ir
 from numba import extending, types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import lower_builtin, models, register_model, type_callable
 from numpy.typing import NDArray
 
@@ -82,7 +85,31 @@ def _fits(kinds: tuple[Any, ...]) -> bool:
     return lanes in kinds and all(kind is lanes or isinstance(kind, types.Float) for kind in kinds)
 
 
-def _operator(symbol: Any, instruction: str) -> None:
+def _is_product(value: Any) -> bool:
+    return getattr(value, "opname", None) == "fmul"
+
+
+def _fused(builder: Any, product: Any, more: Any, *, minus: bool = False) -> Any:
+    """The factors of a product multiplied, or minus one of them, and `more` added, rounded once."""
+    left, right = product.operands
+    kind, name = ir.FunctionType(FLOATS, [FLOATS] * 3), f"llvm.fma.v{LANES}f64"
+    function = get_or_insert_function(builder.module, kind, name)  # type: ignore[no-untyped-call]
+    return builder.call(function, [builder.fneg(left) if minus else left, right, more])
+
+
+def _add(builder: Any, left: Any, right: Any) -> Any:
+    if _is_product(right):
+        return _fused(builder, right, left)
+    return _fused(builder, left, right) if _is_product(left) else builder.fadd(left, right)
+
+
+def _subtract(builder: Any, left: Any, right: Any) -> Any:
+    if _is_product(right):
+        return _fused(builder, right, left, minus=True)
+    return _fused(builder, left, builder.fneg(right)) if _is_product(left) else builder.fsub(left, right)
+
+
+def _operator(symbol: Any, emit: Callable[..., Any]) -> None:
     """Let compiled code apply an operator of Python to lanes, one instruction for all of them."""
 
     def infer(_: Any) -> Any:
@@ -90,17 +117,17 @@ def _operator(symbol: Any, instruction: str) -> None:
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         left, right = _vectors(context, builder, signature.args, arguments)
-        return getattr(builder, instruction)(left, right)
+        return emit(builder, left, right)
 
     type_callable(symbol)(infer)
     for kinds in ((LanesType, LanesType), (LanesType, types.Float), (types.Float, LanesType)):
         lower_builtin(symbol, *kinds)(lower)  # type: ignore[no-untyped-call]
 
 
-for _symbol, _instruction in (
-    (operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv"),
-):  # fmt: skip
-    _operator(_symbol, _instruction)
+_operator(operator.add, _add)
+_operator(operator.sub, _subtract)
+_operator(operator.mul, lambda builder, left, right: builder.fmul(left, right))
+_operator(operator.truediv, lambda builder, left, right: builder.fdiv(left, right))
 
 
 def _pair(emit: Callable[..., Any]) -> Any:
