@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State, Workers
-from bc3e.model.rows import by_class, class_sum, row_max, row_sum, weighed_sum
+from bc3e.model.rows import by_class, class_sum, of_class, row_max, row_sum, weighed_sum
 
 EXPONENTS = (0.15, 6.0)
 EXACT = 1e-12  # to which a power is found
@@ -322,7 +322,7 @@ def blended_by_class(given: FloatArray, told: FloatArray, winners: NDArray[np.in
     voted = total > 0
     given /= np.where(voted, total, 1.0)
     part = GIVEN * voted
-    contested = np.flatnonzero(given[winners, np.arange(len(winners))] < given.max(axis=0))
+    contested = np.flatnonzero(of_class(given, winners) < given.max(axis=0))
     part[contested] = _bearable(given[:, contested], told[:, contested], winners[contested])
     given *= part
     told *= 1.0 - part
@@ -332,9 +332,8 @@ def blended_by_class(given: FloatArray, told: FloatArray, winners: NDArray[np.in
 
 def _bearable(given: FloatArray, told: FloatArray, winners: NDArray[np.intp]) -> FloatArray:
     """The largest part w of the votes, up to GIVEN, that leaves the refined winners in front."""
-    rows = np.arange(len(winners))
-    behind = given[winners, rows] - given
-    ahead = told[winners, rows] - told
+    behind = of_class(given, winners) - given
+    ahead = of_class(told, winners) - told
     # As long as w * behind + (1 - w) * ahead is positive.
     most = np.where(behind < 0, (ahead - AHEAD) / np.where(behind < 0, ahead - behind, 1.0), 1.0)
     part: FloatArray = np.clip(most.min(axis=0), 0.0, GIVEN)

@@ -36,6 +36,13 @@ def row_max(values: FloatArray) -> FloatArray:
     return _along(np.maximum, values)
 
 
+def row_argmax(values: FloatArray) -> NDArray[np.intp]:
+    """Column of the largest of each row, of equals the first, (N,)."""
+    if values.shape[1] > WIDE:
+        return np.asarray(np.argmax(values, axis=1), dtype=np.intp)
+    return first_largest(by_class(values))
+
+
 def weighed_sum(weights: FloatArray, values: FloatArray) -> FloatArray:
     """Sum of the rows, each times its weight: of values (N,) one number, of values (N, k) k of them.
 
@@ -65,6 +72,11 @@ def class_sum(values: FloatArray) -> FloatArray:
     for of_class in values:
         found += of_class
     return found
+
+
+def of_class(values: FloatArray, classes: NDArray[np.intp]) -> FloatArray:
+    """Each object's value of its own class, from values (k, N) that lie row after row, (N,)."""
+    return values.reshape(-1).take(classes * len(classes) + np.arange(len(classes)))
 
 
 def first_largest(values: FloatArray) -> NDArray[np.intp]:
