@@ -25,6 +25,7 @@ from bc3e.labels import LabelTable, soft_vote
 from bc3e.model.calibration import CERTAIN, EXPONENTS, GIVEN, blended, exponent_for, tempered
 from bc3e.model.evidence import Evidence, Layout
 from bc3e.model.inference import State
+from bc3e.model.rows import first_largest
 from bc3e.model.schedule import run_em
 from bc3e.model.trust import decided_share
 from bc3e.objects import Objects
@@ -295,6 +296,13 @@ def test_new_objects_are_answered_with_the_weights_of_the_fit() -> None:
 
 def test_leading_class_is_the_first_of_nearly_equals() -> None:
     assert leading_class(np.array([[0.5 - 1e-15, 0.5], [0.4, 0.6]])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 32, 33, 300])
+def test_leading_class_is_the_argmax_of_rounded_shares(k: int) -> None:
+    shares = np.random.default_rng(k).integers(4, size=(200, k)) / 3.0
+    assert (leading_class(shares) == np.argmax(np.round(shares, 9), axis=1)).all()
+    assert (first_largest(shares.T) == np.argmax(shares, axis=1)).all()
 
 
 def test_the_answer_keeps_the_refined_label_in_front() -> None:

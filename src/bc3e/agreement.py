@@ -16,7 +16,7 @@ from bc3e.columns import LabelColumn
 from bc3e.labels import LabelTable, soft_vote
 from bc3e.model.calibration import BLOCK, pooled
 from bc3e.model.evidence import FloatArray
-from bc3e.model.rows import weighed_sum
+from bc3e.model.rows import first_largest, row_argmax, weighed_sum
 
 WITNESSES = 6  # classifiers that are hidden in turn
 COMPANY = 3  # classifiers of which it can be told who agrees best with the others
@@ -118,8 +118,12 @@ def guarded_answer(
 
 def leading_class(shares: FloatArray) -> NDArray[np.intp]:
     """The strongest class of each row, of equals the first."""
-    leading: NDArray[np.intp] = np.argmax(np.round(shares, DIGITS), axis=1)
-    return leading
+    return row_argmax(np.round(shares, DIGITS))
+
+
+def leading_by_class(shares: FloatArray) -> NDArray[np.intp]:
+    """The same of shares with a row for each class, (k, N)."""
+    return first_largest(np.round(shares, DIGITS))
 
 
 def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | None:

@@ -9,18 +9,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import guarded_answer, kept_labels, leading_class, times_chosen
+from bc3e.agreement import guarded_answer, kept_labels, leading_by_class, times_chosen
 from bc3e.consensus import Answer, ConsensusEstimator
 from bc3e.labels import LabelTable
 from bc3e.learning import Learned, Learner
-from bc3e.model.calibration import BLOCK, blended, exponent_for, second_opinion, softmax, tempered
+from bc3e.model.calibration import BLOCK, blended_by_class, second_opinion, softmax, softmax_by_class
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import InverseGamma, Normal
-from bc3e.model.rows import weighed_sum
+from bc3e.model.rows import by_class, weighed_sum
 from bc3e.model.schedule import Fit, Progress, infer
 from bc3e.model.trust import decided_share, information_shares
 from bc3e.objects import Objects, check_counts
+from bc3e.refined import RefinedShares
 from bc3e.reported import Reported
 from bc3e.results import LearnedParameters, Posterior, class_shares, fit_summary
 from bc3e.settings import check_constructor
@@ -275,22 +276,28 @@ class BC3E(Reported, ConsensusEstimator):
         state, _ = infer(evidence, self._learned, structured=self._structured, workers=self._workers())
         return table, Answer(self._answer_of(state, objects.table), objects.inverse)
 
-    def _answer_of(self, state: State, table: LabelTable) -> FloatArray:
+    def _answer_of(
+        self, state: State, table: LabelTable, shares: RefinedShares | None = None
+    ) -> FloatArray:
         """Class probabilities of a posterior: softmax(E[y]), calibrated and blended with the votes."""
-        shares = softmax(state.mean)
         if self.vote_calibration is None:
-            return shares
-        for first in range(0, len(shares), BLOCK):  # a block at a time: no copy of the whole table
-            block = slice(first, first + BLOCK)
-            given, labels = table.votes_per_class(block), leading_class(shares[block])
-            refined = tempered(shares[block], self.answer_exponent_)
+            return softmax(state.mean)
+        told = shares or RefinedShares(state.mean)
+        answer = told.room()
+
+        def run(first: int, last: int) -> None:
+            rows, (refined, labels) = slice(first, last), told.block(first, last, self.answer_exponent_)
+            given = table.votes_per_class(rows)
             if self._frequencies is None:
-                shares[block] = blended(given, refined, labels)
+                answer[rows] = blended_by_class(by_class(given), refined, labels).T
             else:
-                second = second_opinion(refined, state, self._frequencies, block)
-                counts = times_chosen(table.take(block))
-                shares[block] = guarded_answer(counts, given, refined, second, labels)
-        return shares
+                plain = np.ascontiguousarray(refined.T)
+                second = second_opinion(plain, state, self._frequencies, rows)
+                counts = times_chosen(table.take(rows))
+                answer[rows] = guarded_answer(counts, given, plain, second, labels)
+
+        self._workers().blocks(len(answer), run)
+        return answer
 
     def _consensus(self, table: LabelTable, weights: FloatArray | None, counts: Any = None) -> Answer:
         copies = check_counts(counts, table.n_objects)
@@ -305,12 +312,10 @@ class BC3E(Reported, ConsensusEstimator):
         confidence, voted = study.confidence, study.voted
         del found, study  # the evidence is large, and done with
         state = self._state = state.lighter()
-        self.answer_exponent_ = 1.0
+        self.answer_exponent_, shares = 1.0, RefinedShares(state.mean)
         if self.vote_calibration is not None and voted:
-            self.answer_exponent_ = exponent_for(
-                softmax(state.mean), objects.weights, confidence, self._workers(), overwrite=True
-            )
-        return self._answer_for(objects, state)
+            self.answer_exponent_ = shares.power_for(objects.weights, confidence, self._workers())
+        return self._answer_for(objects, state, shares)
 
     def _adopt(self, table: LabelTable, found: Learned) -> None:
         """Take over how votes are to be read from here on."""
@@ -357,14 +362,14 @@ class BC3E(Reported, ConsensusEstimator):
         kept = []
         for first in range(0, len(state.mean), BLOCK):
             rows = slice(first, first + BLOCK)
-            refined = leading_class(softmax(state.mean[rows]))
+            refined = leading_by_class(softmax_by_class(state.mean[rows]))
             counts = times_chosen(table.take(rows))
             kept.append(kept_labels(counts, table.votes_per_class(rows), refined))
         return np.concatenate(kept)
 
-    def _answer_for(self, objects: Objects, state: State) -> Answer:
+    def _answer_for(self, objects: Objects, state: State, shares: RefinedShares | None = None) -> Answer:
         """The answer of a posterior, and the class shares that it leads to."""
-        answer = Answer(self._answer_of(state, objects.table), objects.inverse)
+        answer = Answer(self._answer_of(state, objects.table, shares), objects.inverse)
         self._shares = class_shares(objects.table, answer, objects.weights)
         self._class_mass = weighed_sum(objects.weights, answer.probabilities)
         return answer

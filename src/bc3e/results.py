@@ -12,6 +12,7 @@ from bc3e.consensus import Answer
 from bc3e.labels import LabelTable
 from bc3e.model.calibration import BLOCK
 from bc3e.model.evidence import FloatArray
+from bc3e.model.rows import row_argmax
 from bc3e.summary import Section, Summary
 
 if TYPE_CHECKING:
@@ -62,17 +63,17 @@ def class_shares(
 
     `table` has one row, of the given weight, for each pattern of the answer.
     """
-    k, changed = answer.probabilities.shape[1], 0.0
-    before, after = np.zeros(k), np.zeros(k)
+    k = answer.probabilities.shape[1]
+    moved = np.zeros(k * k)  # from a class by soft vote to one after refinement
     for first in range(0, len(weights), BLOCK):  # a block at a time: no copy of the whole table
         rows = slice(first, first + BLOCK)
-        mass, now = weights[rows], np.argmax(answer.probabilities[rows], axis=1)
         was = leading_class(table.votes_per_class(rows))
-        before += np.bincount(was, weights=mass, minlength=k)
-        after += np.bincount(now, weights=mass, minlength=k)
-        changed += float(mass[was != now].sum())
-    total = weights.sum()
-    return (before / total).tolist(), (after / total).tolist(), float(changed / total)
+        now = row_argmax(answer.probabilities[rows])
+        moved += np.bincount(was * k + now, weights=weights[rows], minlength=k * k)
+    mass, total = moved.reshape(k, k), weights.sum()
+    before, after = mass.sum(axis=1) / total, mass.sum(axis=0) / total
+    np.fill_diagonal(mass, 0.0)
+    return before.tolist(), after.tolist(), float(mass.sum() / total)
 
 
 def fit_summary(model: BC3E) -> Summary:

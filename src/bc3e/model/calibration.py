@@ -26,10 +26,13 @@ from scipy.optimize import brentq
 
 from bc3e.model.evidence import FloatArray
 from bc3e.model.inference import State, Workers
-from bc3e.model.rows import by_class, class_sum, row_max, row_sum, weighed_sum
+from bc3e.model.rows import by_class, class_sum, of_class, row_max, row_sum, weighed_sum
 
 EXPONENTS = (0.15, 6.0)
 EXACT = 1e-12  # to which a power is found
+NEAR = 1e-3  # to which it is found where some objects stand for all
+EACH = 16  # of so many objects one is among those
+MANY = 16_384  # objects from which on that is worth it
 STEPS = 20  # in which it is found, or not by secants
 CERTAIN = 0.98  # the highest accuracy that agreement may stand for
 FLOOR = 1e-3  # added to every share: a vote of zero is not a proof
@@ -78,51 +81,117 @@ def tempered(votes: FloatArray, exponent: float, out: FloatArray | None = None) 
 
 
 class Confidence:
-    """How confident votes are at any power; what does not depend on the power is done once.
+    """How confident shares are at any power; what does not depend on the power is done once.
 
     The tempered share of the strongest class is 1 / sum_i (x_i / x_max)^exponent, with x the shares
-    plus FLOOR. The logs of these ratios take the place of the votes, a block of objects at a time and
-    within it class by class; votes to be overwritten lie row after row.
+    plus FLOOR. The logs of these ratios are kept, a block of objects at a time and within it class by
+    class.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Objects and classes.
+    read : callable
+        The votes or shares of the objects from one to another, a row for each class; used up.
     """
 
     def __init__(
-        self, votes: FloatArray, workers: Workers | None = None, *, overwrite: bool = False
+        self,
+        shape: tuple[int, ...],
+        read: Callable[[int, int], FloatArray],
+        workers: Workers | None = None,
     ) -> None:
         self.workers = workers or Workers(1)
-        self.logs = votes if overwrite and votes.flags.c_contiguous else np.empty(votes.shape)
-        self.voted = np.empty(len(votes), dtype=np.bool_)
+        self.logs = np.empty(shape)
+        self.voted = np.empty(len(self.logs), dtype=np.bool_)
 
         def run(first: int, last: int) -> None:
-            logs, self.voted[first:last] = _log_ratios(votes[first:last])
-            self._block(first, last)[:] = logs
+            logs, self.voted[first:last] = log_ratios(read(first, last))
+            self.block(first, last)[:] = logs
 
-        self.workers.blocks(len(votes), run)
+        self.workers.blocks(len(self.logs), run)
 
-    def _block(self, first: int, last: int) -> FloatArray:
+    def block(self, first: int, last: int) -> FloatArray:
+        """Logs of the ratios of the objects of a block, (k, objects)."""
         return self.logs[first:last].reshape(-1, last - first)
 
-    def sums(self, weights: FloatArray, exponent: float) -> FloatArray:
-        """Shares of the strongest class, and objects that have votes: two sums."""
+    def power_for(
+        self, weights: FloatArray, confidence: float, start: tuple[float, float] | None = None
+    ) -> float:
+        """The power at which the mean confidence is `confidence`; 1 without votes.
 
-        def run(first: int, last: int) -> tuple[float, float]:
-            mass, voted = weights[first:last], self.voted[first:last]
-            strong = weighed_sum(mass, _strongest(self._block(first, last), voted, exponent))
-            return float(strong), float(mass[voted].sum())
+        The search begins at `start`, if given: see :meth:`near`.
+        """
+        mass, held = self._mass(weights), [self]
 
-        sums: FloatArray = np.sum(self.workers.blocks(len(self.logs), run), axis=0)
-        return sums
+        def voted(first: int, last: int) -> float:
+            return float(weights[first:last][self.voted[first:last]].sum())
+
+        total = sum(self.workers.blocks(len(mass), voted))
+        if total <= 0:
+            return 1.0
+        try:  # brentq keeps its function alive in a cycle: the logs shall not live as long
+            return solve_exponent(lambda power: held[0]._strong(mass, power) / total, confidence, start)
+        finally:
+            held.clear()
+
+    def near(self, weights: FloatArray, confidence: float) -> tuple[float, float] | None:
+        """Log of a power near that of :meth:`power_for`, and the slope of confidence over it there.
+
+        One in EACH objects tells; None if there are not many of them.
+        """
+        some, asked = self._mass(weights[::EACH], EACH), min(confidence, CERTAIN)
+        total = float(some.sum())
+        if len(weights) < MANY or total <= 0:
+            return None
+        # Blocks begin at multiples of EACH: these are the logs of the same objects.
+        parts = self.workers.blocks(len(weights), lambda *rows: self.block(*rows)[:, ::EACH])
+        logs = np.concatenate(parts, axis=1)
+        return _by_secants(
+            lambda power: _strong_mass(logs, some, power) / total - asked, _guess(asked), NEAR
+        )
+
+    def _mass(self, weights: FloatArray, each: int = 1) -> FloatArray:
+        """The weights, 0 for objects without votes."""
+        voted = self.voted[::each]
+        return weights if voted.all() else weights * voted
+
+    def _strong(self, mass: FloatArray, exponent: float) -> float:
+        """Strongest shares of all objects, each times its mass: their sum."""
+
+        def run(first: int, last: int) -> float:
+            return _strong_mass(self.block(first, last), mass[first:last], exponent)
+
+        return sum(self.workers.blocks(len(self.logs), run))
 
 
-def _log_ratios(votes: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Logs of the shares plus FLOOR, over those of the strongest, (k, N), and who has votes, (N,)."""
-    logs = by_class(votes)
-    total = class_sum(logs)
+def _strong_mass(logs: FloatArray, mass: FloatArray, exponent: float) -> float:
+    """Strongest shares at a power, from :func:`log_ratios`, each times a mass: their sum."""
+    powers = exponent * logs
+    np.exp(powers, out=powers)
+    return float(weighed_sum(mass, 1.0 / class_sum(powers)))
+
+
+def log_ratios(votes: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Logs of the shares plus FLOOR, over those of the strongest, (k, N), and who has votes, (N,).
+
+    They take the place of the votes, (k, N).
+    """
+    total = class_sum(votes)
     voted = total > 0
-    logs /= np.where(voted, total, 1.0)
-    logs += FLOOR
-    np.log(logs, out=logs)
-    logs -= logs.max(axis=0)
-    return logs, voted
+    votes /= np.where(voted, total, 1.0)
+    votes += FLOOR
+    np.log(votes, out=votes)
+    votes -= votes.max(axis=0)
+    return votes, voted
+
+
+def powered(logs: FloatArray, exponent: float) -> FloatArray:
+    """Tempered shares from the logs of :func:`log_ratios`, (k, N)."""
+    powers = exponent * logs
+    np.exp(powers, out=powers)
+    powers /= class_sum(powers)
+    return powers
 
 
 def _strongest(logs: FloatArray, voted: NDArray[np.bool_], exponent: float) -> FloatArray:
@@ -138,7 +207,7 @@ def confidences(votes: FloatArray, exponent: float) -> FloatArray:
     if exponent == 1.0:  # as they are
         total = row_sum(votes)
         return np.stack([row_max(votes) / np.where(total > 0, total, 1.0), total > 0], axis=1)
-    logs, voted = _log_ratios(votes)
+    logs, voted = log_ratios(by_class(votes))
     return np.stack([_strongest(logs, voted, exponent), voted], axis=1)
 
 
@@ -168,36 +237,30 @@ def confidence_sums(
 
 
 def exponent_for(
-    votes: FloatArray,
-    weights: FloatArray,
-    confidence: float,
-    workers: Workers | None = None,
-    *,
-    overwrite: bool = False,
+    votes: FloatArray, weights: FloatArray, confidence: float, workers: Workers | None = None
 ) -> float:
-    """The power at which the mean confidence of the votes is `confidence`; 1 without votes.
+    """The power at which the mean confidence of the votes is `confidence`; 1 without votes."""
+    held = Confidence(votes.shape, lambda first, last: by_class(votes[first:last]), workers)
+    return held.power_for(weights, confidence)
 
-    With `overwrite` the votes are used up: no copy of them is made.
+
+def solve_exponent(
+    mean_confidence_at: Callable[[float], float],
+    confidence: float,
+    start: tuple[float, float] | None = None,
+) -> float:
+    """The power at which a mean confidence, which grows with it, is `confidence`.
+
+    If known, `start` is the log of a power nearby and the slope of the confidence there over it.
     """
-    held = [Confidence(votes, workers, overwrite=overwrite)]
-    if weights[held[0].voted].sum() <= 0:
-        return 1.0
-    k = int(votes.shape[1])
-    try:  # brentq keeps its function alive in a cycle: the votes shall not live as long
-        return solve_exponent(lambda power: mean_of(held[0].sums(weights, power), k), confidence)
-    finally:
-        held.clear()
-
-
-def solve_exponent(mean_confidence_at: Callable[[float], float], confidence: float) -> float:
-    """The power at which a mean confidence, which grows with it, is `confidence`."""
+    asked = min(confidence, CERTAIN)
 
     def excess(exponent: float) -> float:
-        return mean_confidence_at(exponent) - min(confidence, CERTAIN)
+        return mean_confidence_at(exponent) - asked
 
-    found = _by_secants(excess, min(confidence, CERTAIN))
+    found = _by_secants(excess, start or _guess(asked), EXACT)
     if found is not None:
-        return found
+        return float(np.exp(found[0]))
     low, high = EXPONENTS
     if excess(low) >= 0:
         return low
@@ -206,26 +269,35 @@ def solve_exponent(mean_confidence_at: Callable[[float], float], confidence: flo
     return float(brentq(excess, low, high, xtol=EXACT, rtol=EXACT))
 
 
-def _by_secants(excess: Callable[[float], float], confidence: float) -> float | None:
-    """The zero of :func:`solve_exponent` in few steps from power 1; None if they lead nowhere.
+def _guess(confidence: float) -> tuple[float, float]:
+    """Where steps begin if nothing is known: at power 1, with the slope there over its log.
 
-    Steps are taken in the log of the power, over which confidence bends less. The first goes as far as
-    it would take if all objects were as confident as the mean, between two classes.
+    It is the slope if all objects were as confident as the mean, between two classes.
+    """
+    odds = np.log(confidence) - np.log1p(-confidence) if 0.5 < confidence < 1.0 else 1.0
+    return 0.0, max(confidence * (1.0 - confidence) * float(odds), 0.01)
+
+
+def _by_secants(
+    excess: Callable[[float], float], start: tuple[float, float], exact: float
+) -> tuple[float, float] | None:
+    """Log of the zero of an excess in few steps, and the slope there; None if they lead nowhere.
+
+    Steps are taken in the log of the power, over which confidence bends less.
     """
     edges = tuple(float(edge) for edge in np.log(EXPONENTS))
-    last, before = 0.0, excess(1.0)
-    odds = np.log(confidence) - np.log1p(-confidence) if 0.5 < confidence < 1.0 else 1.0
-    slope = max(confidence * (1.0 - confidence) * odds, 0.01)
+    last, slope = start
+    before = excess(float(np.exp(last)))
     at = last - before / slope
     for _ in range(STEPS):
         at = min(max(at, edges[0]), edges[1])
         now = excess(float(np.exp(at)))
         if now == before or (at in edges and (now >= 0) == (at == edges[0])):
             return None  # flat, or beyond the edges
-        step = now * (at - last) / (now - before)
+        slope, step = (now - before) / (at - last), now * (at - last) / (now - before)
         last, before, at = at, now, at - step
-        if abs(step) <= EXACT and edges[0] < at < edges[1]:
-            return float(np.exp(at))
+        if abs(step) <= exact and edges[0] < at < edges[1]:
+            return at, slope
     return None
 
 
@@ -241,15 +313,31 @@ def blended(votes: FloatArray, refined: FloatArray, winners: NDArray[np.intp]) -
     winners : (P,) array
         The refined labels.
     """
-    given, told, rows = by_class(votes), by_class(refined), np.arange(len(votes))
+    return np.ascontiguousarray(blended_by_class(by_class(votes), by_class(refined), winners).T)
+
+
+def blended_by_class(given: FloatArray, told: FloatArray, winners: NDArray[np.intp]) -> FloatArray:
+    """:func:`blended` of votes and refined shares with a row for each class, (k, P), both used up."""
     total = class_sum(given)
-    given /= np.where(total > 0, total, 1.0)
-    behind = given[winners, rows] - given
-    ahead = told[winners, rows] - told
-    # The largest part w of the votes at which w * behind + (1 - w) * ahead is still positive.
+    voted = total > 0
+    given /= np.where(voted, total, 1.0)
+    part = GIVEN * voted
+    contested = np.flatnonzero(of_class(given, winners) < given.max(axis=0))
+    part[contested] = _bearable(given[:, contested], told[:, contested], winners[contested])
+    given *= part
+    told *= 1.0 - part
+    given += told
+    return given
+
+
+def _bearable(given: FloatArray, told: FloatArray, winners: NDArray[np.intp]) -> FloatArray:
+    """The largest part w of the votes, up to GIVEN, that leaves the refined winners in front."""
+    behind = of_class(given, winners) - given
+    ahead = of_class(told, winners) - told
+    # As long as w * behind + (1 - w) * ahead is positive.
     most = np.where(behind < 0, (ahead - AHEAD) / np.where(behind < 0, ahead - behind, 1.0), 1.0)
-    part = np.clip(most.min(axis=0), 0.0, GIVEN) * (total > 0)
-    return np.ascontiguousarray((part * given + (1.0 - part) * told).T)
+    part: FloatArray = np.clip(most.min(axis=0), 0.0, GIVEN)
+    return part
 
 
 def second_opinion(

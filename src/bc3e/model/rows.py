@@ -12,6 +12,7 @@ would depend on how many they are.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bc3e.model.evidence import FloatArray
 
@@ -33,6 +34,13 @@ def row_sum(values: FloatArray) -> FloatArray:
 def row_max(values: FloatArray) -> FloatArray:
     """Largest of each row, (N,)."""
     return _along(np.maximum, values)
+
+
+def row_argmax(values: FloatArray) -> NDArray[np.intp]:
+    """Column of the largest of each row, of equals the first, (N,)."""
+    if values.shape[1] > WIDE:
+        return np.asarray(np.argmax(values, axis=1), dtype=np.intp)
+    return first_largest(by_class(values))
 
 
 def weighed_sum(weights: FloatArray, values: FloatArray) -> FloatArray:
@@ -64,6 +72,28 @@ def class_sum(values: FloatArray) -> FloatArray:
     for of_class in values:
         found += of_class
     return found
+
+
+def of_class(values: FloatArray, classes: NDArray[np.intp]) -> FloatArray:
+    """Each object's value of its own class, from values (k, N) that lie row after row, (N,)."""
+    return values.reshape(-1).take(classes * len(classes) + np.arange(len(classes)))
+
+
+def first_largest(values: FloatArray) -> NDArray[np.intp]:
+    """The class of the largest of values (k, N), of equals the first, (N,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first_largest(np.array([[1.0, 2.0, 0.0], [1.0, 3.0, 0.0], [0.0, 1.0, 4.0]])).tolist()
+    [0, 1, 2]
+    """
+    # Later classes have larger numbers: each that is larger than all before it takes over.
+    found, largest = np.zeros(values.shape[1], dtype=np.min_scalar_type(len(values))), values[0].copy()
+    for at, of_class in enumerate(values[1:], start=1):
+        np.maximum(found, np.multiply(of_class > largest, at, dtype=found.dtype), out=found)
+        np.maximum(largest, of_class, out=largest)
+    return found.astype(np.intp)
 
 
 def _along(combine: np.ufunc, values: FloatArray) -> FloatArray:

@@ -32,16 +32,19 @@ def decided_share(evidence: Evidence, state: State, kept: NDArray[np.bool_] | No
     total = float(evidence.weights.sum())
     if not (evidence.evidence_weights > 0).any() or total <= 0:
         return 0.0
-    decided, together = 0.0, None if evidence.vote_groups is None else _kept_by_chance(evidence.ballots)
+    decided, apart = 0.0, evidence.vote_groups is None
+    together = None if apart else by_class(_kept_by_chance(evidence.ballots))
     for first in range(0, evidence.n_patterns, BLOCK):  # a block at a time: no copy of the whole table
         rows = slice(first, first + BLOCK)
-        if together is None:
-            chance = _kept_by_chance(evidence.ballots[rows])
-        else:
-            chance = evidence.per_object(together, rows)
         refined = by_class(state.mean[rows])
         leads = refined >= refined.max(axis=0) - NEARLY
-        changed = 1.0 - class_sum(leads * by_class(chance))
+        hit = np.zeros(refined.shape[1])
+        if together is None:
+            hit += class_sum(leads * by_class(_kept_by_chance(evidence.ballots[rows])))
+        else:
+            for lead, chance in zip(leads, together, strict=True):
+                hit += lead * evidence.per_object(chance, rows)
+        changed = 1.0 - hit
         if kept is not None:
             changed[kept[rows]] = 0.0
         decided += float(weighed_sum(evidence.weights[rows], changed))
