@@ -149,6 +149,22 @@ def test_the_total_that_hidden_classifiers_side_with_is_chosen() -> None:
     assert choose_total(objects, right_at(None), 0) == selection.CAUTIOUS
 
 
+def test_the_last_witness_is_asked_only_about_what_the_others_support() -> None:
+    turns = np.eye(3, dtype=np.int64)[np.arange(60) % 3]
+    objects = hundred(np.concatenate([turns, np.zeros((40, 3), np.int64)]))
+    asked: list[list[float]] = []
+
+    def refine(others: Objects, totals: Any) -> Any:
+        """Without the hidden one all others say 0: a third of the first sixty is moved, at 3 labels only."""
+        asked.append(list(totals))
+        agreed = np.all([column.codes == 0 for column in others.table.votes], axis=0)  # type: ignore[union-attr]
+        moved = (agreed & (places(others) < 60)).astype(np.intp)
+        return [moved if total == 3.0 else np.zeros_like(moved) for total in totals]
+
+    assert choose_total(objects, refine, 0) == 3.0
+    assert asked == [[1.0, 3.0], [1.0, 3.0], [3.0]]
+
+
 def test_breaking_ties_is_no_reason_to_overturn_majorities() -> None:
     """Hidden in turn, each of three leaves two that contradict each other, or agree."""
     objects = hundred([[0, 1, 1]] * 40 + [[0, 0, 0]] * 60)

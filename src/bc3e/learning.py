@@ -245,7 +245,7 @@ class Learner:
         row_weights = evidence.layout.per_row(evidence.evidence_weights)
         best: Learned | None = None
         stopped = False
-        with FitProgress(True, settings.max_iter) if verbose else nullcontext() as bar:
+        with FitProgress(settings.max_iter) if verbose else nullcontext() as bar:
 
             def observe(step: Progress) -> bool:
                 nonlocal stopped

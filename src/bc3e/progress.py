@@ -12,9 +12,9 @@ from bc3e.model.schedule import Progress as Step
 
 
 class FitProgress:
-    """Shows EM iterations while it is open; silent unless `verbose`."""
+    """Shows EM iterations while it is open."""
 
-    def __init__(self, verbose: bool, max_iter: int) -> None:
+    def __init__(self, max_iter: int) -> None:
         self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -22,7 +22,6 @@ class FitProgress:
             TextColumn("bound {task.fields[bound]}  delta2 {task.fields[delta2]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
-            disable=not verbose,
         )
         self.max_iter = max_iter
         self.tasks: dict[str, int] = {}

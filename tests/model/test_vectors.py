@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,13 @@ def arithmetic(left, right, result):
 
 
 @kernel
+def products(left, right, more, result):
+    a, b, c = get(left, 0), get(right, 0), get(more, 0)
+    for at, value in enumerate((c + a * b, a * b + c, c - a * b, a * b - c, 2.0 + a * b)):
+        put(result, at * LANES, value)
+
+
+@kernel
 def comparisons(left, right, result):
     a, b = get(left, 0), get(right, 0)
     flags = at_least(a, b)
@@ -51,6 +60,19 @@ def test_operators_are_those_of_numpy() -> None:
     arithmetic(a, b, result)
     expected = [a + b, a - b, a * b, a / b, 2.0 + a, 2.0 - a, a * 3.0, 1.0 / b]
     assert (result.reshape(8, LANES) == expected).all()
+
+
+def test_a_product_is_not_rounded_before_it_is_added_to_something() -> None:
+    rng = np.random.default_rng(2)
+    a, b, result = rng.normal(size=LANES), rng.normal(size=LANES), np.empty(5 * LANES)
+    c = -(a * b) * (1.0 + 1e-15)  # most of it cancels, and what is left is rounding
+    products(a, b, c, result)
+    exact = [Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True)]
+    plus = [float(product + Fraction(z)) for product, z in zip(exact, c, strict=True)]
+    minus = [float(Fraction(z) - product) for product, z in zip(exact, c, strict=True)]
+    expected = [plus, plus, minus, [-x for x in minus], [float(2 + product) for product in exact]]
+    assert (result.reshape(5, LANES) == expected).all()
+    assert (result[:LANES] != a * b + c).any()
 
 
 def test_comparisons_never_hold_for_what_is_not_a_number() -> None:
