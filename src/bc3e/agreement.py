@@ -57,8 +57,8 @@ def outvoted(
     before, refined : (N,) arrays
         Labels of the votes, and refined ones.
     """
-    rows = np.arange(len(counts))
-    fewer: NDArray[np.bool_] = counts[rows, refined] < counts[rows, before]
+    new, old = _chosen_by(counts, before, refined)
+    fewer: NDArray[np.bool_] = new < old
     return fewer
 
 
@@ -70,17 +70,17 @@ def kept_labels(counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]
     """
     # Sums over sites come back with rounding: half a vote is none.
     several = counts.sum(axis=1) > 1.5
-    after, before = _chosen_by(np.round(counts), votes, refined)
-    kept: NDArray[np.bool_] = several & (after != before)
+    new, old = _chosen_by(np.round(counts), leading_class(soft_vote(votes)), refined)
+    kept: NDArray[np.bool_] = several & (new != old)
     return kept
 
 
 def _chosen_by(
-    counts: FloatArray, votes: FloatArray, refined: NDArray[np.intp]
+    counts: FloatArray, before: NDArray[np.intp], refined: NDArray[np.intp]
 ) -> tuple[FloatArray, FloatArray]:
     """How many classifiers choose the refined label, and how many that of the votes."""
     rows = np.arange(len(counts))
-    return counts[rows, refined], counts[rows, leading_class(soft_vote(votes))]
+    return counts[rows, refined], counts[rows, before]
 
 
 def kept_shares(votes: FloatArray) -> FloatArray:

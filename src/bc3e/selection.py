@@ -56,7 +56,7 @@ def choose_total(objects: Objects, refine: Refine, seed: int) -> float:
     Parameters
     ----------
     objects : Objects
-        With votes, and clusterings of which at least one is worth hearing.
+        With votes and clusterings.
     refine : callable
         For objects and totals of evidence: their refined labels at each of the totals.
     seed : int

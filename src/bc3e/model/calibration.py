@@ -167,9 +167,7 @@ class Confidence:
 
 def _strong_mass(logs: FloatArray, mass: FloatArray, exponent: float) -> float:
     """Strongest shares at a power, from :func:`log_ratios`, each times a mass: their sum."""
-    powers = exponent * logs
-    np.exp(powers, out=powers)
-    return float(weighed_sum(mass, 1.0 / class_sum(powers)))
+    return float(weighed_sum(mass, _strongest(logs, exponent)))
 
 
 def log_ratios(votes: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -194,12 +192,11 @@ def powered(logs: FloatArray, exponent: float) -> FloatArray:
     return powers
 
 
-def _strongest(logs: FloatArray, voted: NDArray[np.bool_], exponent: float) -> FloatArray:
-    """Strongest share of the tempered votes of some objects, 0 without votes."""
+def _strongest(logs: FloatArray, exponent: float) -> FloatArray:
+    """Strongest tempered share of each object, from the logs of :func:`log_ratios`, (N,)."""
     powers = exponent * logs
     np.exp(powers, out=powers)
-    shares: FloatArray = voted / class_sum(powers)
-    return shares
+    return 1.0 / class_sum(powers)
 
 
 def confidences(votes: FloatArray, exponent: float) -> FloatArray:
@@ -208,7 +205,7 @@ def confidences(votes: FloatArray, exponent: float) -> FloatArray:
         total = row_sum(votes)
         return np.stack([row_max(votes) / np.where(total > 0, total, 1.0), total > 0], axis=1)
     logs, voted = log_ratios(by_class(votes))
-    return np.stack([_strongest(logs, voted, exponent), voted], axis=1)
+    return np.stack([voted * _strongest(logs, exponent), voted], axis=1)
 
 
 def mean_confidence(
