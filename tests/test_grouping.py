@@ -80,3 +80,13 @@ def test_keys_that_lie_close_together_are_found_without_sorting(lowest: int) -> 
     assert np.array_equal(keys[found], values)
     assert np.array_equal(coded, numbers)
     assert grouping.distinct(keys[:0])[0].tolist() == []
+
+
+def test_more_different_keys_than_expected_are_found() -> None:
+    rng = np.random.default_rng(6)
+    rare = rng.integers(2**62, size=60_000)
+    keys = np.concatenate([np.full(300_000, 7), rare])[rng.permutation(360_000)]
+    values, numbers = np.unique(keys, return_inverse=True)
+    found, coded = grouping._hashed(keys, 100)
+    assert np.array_equal(keys[found], values)
+    assert np.array_equal(coded, numbers)

@@ -62,8 +62,10 @@ def distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp
     span = int(keys.max(initial=0)) - low + 1
     if span <= len(keys):
         return _tabled(keys - low, span)
-    if len(keys) > LOOKED_AT and _estimate(keys[:: len(keys) // LOOKED_AT]) <= FEW * len(keys):
-        return _hashed(keys)
+    if LOOKED_AT < len(keys) < 2**31:
+        expected = _estimate(keys[:: len(keys) // LOOKED_AT])
+        if expected <= FEW * len(keys):
+            return _hashed(keys, int(expected))
     return _sorted(keys)
 
 
@@ -82,18 +84,24 @@ def _estimate(sample: NDArray[np.int64]) -> float:
     return len(sample) ** 2 / (2.0 * max(repeated, 1))
 
 
-def _hashed(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """:func:`distinct` by a hash table: only the different keys are sorted."""
-    import pyarrow as pa
+def _hashed(keys: NDArray[np.int64], expected: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """:func:`distinct` by a hash table, at first for `expected` keys: only different ones are sorted."""
+    from bc3e.grouping_kernels import number_keys  # compiled code is loaded on first use
 
-    coded = pa.array(keys).dictionary_encode()
-    order = _order(coded.dictionary.to_numpy())
+    numbers = np.empty(len(keys), dtype=np.int32)
+    bits, found = max(2 * expected, 16).bit_length(), -1
+    while (
+        found < 0
+    ):  # seldom twice: some keys are much more frequent than others, and hid how many there are
+        most = min(3 << (bits - 2), len(keys))
+        places = np.empty(most, dtype=np.int64)
+        found = number_keys(keys, bits, most, numbers, places)
+        bits += 2
+    places = places[:found]
+    order = _order(keys[places])
     rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    numbers: NDArray[np.intp] = rank.take(coded.indices.to_numpy())
-    places = np.empty(len(order), dtype=np.intp)
-    places[numbers] = np.arange(len(keys))
-    return places, numbers
+    rank[order] = np.arange(found)
+    return places[order], rank.take(numbers)
 
 
 def _sorted(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
