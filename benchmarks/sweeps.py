@@ -1,8 +1,8 @@
 """How many sweeps of the E-step a posterior takes: ``python -m benchmarks.sweeps``.
 
 Sweeps of the readable reference, from the cold state until no mean of any object moves by more than
-1e-12 any more, for the plain step, for means and precisions together, and with s following as well; then
-the largest change of any class tendency per sweep of the kernels.
+1e-12 any more, for the plain step, for means and precisions together, with s following by a fifth, and by
+the share that it was seen to follow; then the largest change of any class tendency per sweep of the kernels.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def problem(k: int, r2: int, total: float, **setting: object) -> tuple[Evidence,
 
 @contextmanager
 def step(kind: str) -> Iterator[None]:
-    """Only the plain step, or the coupled one without s following, or as it is."""
+    """Only the plain step, or the coupled one with s following by a fixed share, or as it is."""
     if kind == "plain":
 
         def refused(*arguments: object) -> tuple[float, float, float]:
@@ -60,14 +60,23 @@ def step(kind: str) -> Iterator[None]:
         with mock.patch.object(reference, "coupled_step", refused):
             yield
     else:
-        with mock.patch.object(reference, "FOLLOWED", reference.FOLLOWED if kind == "kept" else 0.0):
+
+        def unlearned(last: reference.Last, e: object, s: object) -> np.ndarray:
+            return last.followed
+
+        share = 0.0 if kind == "together" else reference.UNSEEN
+        learned = reference.Last.learned if kind == "kept" else unlearned
+        with (
+            mock.patch.object(reference, "UNSEEN", share),
+            mock.patch.object(reference.Last, "learned", learned),
+        ):
             yield
 
 
 def sweeps_needed(evidence: Evidence, parameters: Parameters, structured: bool) -> int:
-    q = reference.Gaussian.of(cold_state(evidence, parameters), structured)
+    q, last = reference.Gaussian.of(cold_state(evidence, parameters), structured), None
     for count in range(1, MOST + 1):
-        after = reference.sweep(evidence, parameters, q, structured)
+        after, last = reference.sweep(evidence, parameters, q, structured, last)
         moved = max(float(np.abs(after.m - q.m).max()), float(np.abs(after.e - q.e).max()))
         if moved <= SETTLED:
             return count
@@ -91,17 +100,19 @@ def main() -> None:
     print(
         f"sweeps until no mean of {OBJECTS} objects moves by {SETTLED:g} (at most {MOST}); changes per sweep"
     )
-    print("classes  labels  setting                       plain  together   kept   " + "".join(
+    print("classes  labels  setting                       plain  together  fifth   kept   " + "".join(
         f"{i:>7}" for i in SHOWN))  # fmt: skip
     for k, r2, total, setting in settings:
         given = problem(k, r2, total, **setting)
         counts = []
-        for kind in ("plain", "together", "kept"):
+        for kind in ("plain", "together", "fifth", "kept"):
             with step(kind), np.errstate(invalid="ignore"):
                 counts.append(sweeps_needed(*given))
         told = ", ".join(f"{name} {value}" for name, value in setting.items() if name != "max_iter")
         shown = "".join(f"{change:7.0e}" for change in changes(*given))
-        print(f"{k:7}  {total:6g}  {told:<28}{counts[0]:7}{counts[1]:10}{counts[2]:7}   {shown}")
+        print(
+            f"{k:7}  {total:6g}  {told:<28}{counts[0]:7}{counts[1]:10}{counts[2]:7}{counts[3]:7}   {shown}"
+        )
 
 
 if __name__ == "__main__":

@@ -160,7 +160,6 @@ def test_bad_input_is_refused_before_any_work(case: Case, monkeypatch: pytest.Mo
         (inquiry, "learn_shrinkage"),
         (inquiry, "agreement_rate"),
         (schedule, "e_step"),
-        (schedule, "cold_state"),
     ):
         monkeypatch.setattr(module, name, no_work)
     arguments = arguments or {"votes": V, "clusters": C}

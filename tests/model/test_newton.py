@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from bc3e.labels import LabelTable
 from bc3e.model import reference
@@ -27,9 +28,9 @@ def usual_problem(total: float, k: int) -> tuple[Evidence, Parameters]:
 
 
 def sweeps_needed(evidence: Evidence, parameters: Parameters) -> int:
-    q = reference.Gaussian.of(cold_state(evidence, parameters), True)
+    q, last = reference.Gaussian.of(cold_state(evidence, parameters), True), None
     for count in range(1, 100):
-        after = reference.sweep(evidence, parameters, q, True)
+        after, last = reference.sweep(evidence, parameters, q, True, last)
         if np.abs(after.m - q.m).max() <= 1e-9:
             return count
         q = after
@@ -48,6 +49,36 @@ def test_the_coupled_step_saves_a_quarter_of_the_sweeps_or_more(
     with np.errstate(invalid="ignore"):
         plain = sweeps_needed(evidence, parameters)
     assert coupled <= 0.75 * plain < 75
+
+
+@pytest.mark.parametrize("total", [0.25, 1.0, 3.0])
+@pytest.mark.parametrize("k", [2, 5, 12])
+def test_the_slope_that_was_seen_saves_sweeps_against_a_guess(
+    total: float, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence, parameters = usual_problem(total, k)
+    seen = sweeps_needed(evidence, parameters)
+    monkeypatch.setattr(reference.Last, "learned", lambda last, e, s: last.followed)
+    assert seen < sweeps_needed(evidence, parameters)
+
+
+def test_one_clustering_is_followed_wholly_and_two_that_disagree_less() -> None:
+    rng = np.random.default_rng(0)
+    likelihoods = np.log(rng.dirichlet(np.full(4, 0.5), size=(2, 30)))
+    e, move = rng.normal(size=(30, 4)), 1e-6 * rng.normal(size=(30, 4))
+    for count in (1, 2):
+
+        def shares(at: np.ndarray, count: int = count) -> np.ndarray:
+            return np.asarray(sum(softmax(at + told, axis=1) for told in likelihoods[:count]))
+
+        last = reference.Last(e, shares(e), np.full(30, 0.2))
+        followed = last.learned(e + move, shares(e + move))
+        assert ((followed >= 0.0) & (followed <= 1.0)).all()
+        if count == 1:
+            np.testing.assert_allclose(followed, 1.0, atol=1e-4)
+        else:
+            assert followed.max() < 1.0
+    assert np.array_equal(last.learned(e, shares(e)), last.followed)  # no move tells nothing
 
 
 @pytest.mark.parametrize("structured", [True, False])
@@ -81,8 +112,8 @@ def test_more_clusters_than_fit_in_sixteen_bits() -> None:
     parameters = Parameters(np.zeros(2), np.ones(2), 1.0, profiles)
     some = evidence.take(rows)
     state = cold_state(some, parameters)
-    q = reference.Gaussian.of(state, True)
+    q, last = reference.Gaussian.of(state, True), None
     for _ in range(3):
-        q = reference.sweep(some, parameters, q, True)
+        q, last = reference.sweep(some, parameters, q, True, last)
     e_step(some, parameters, state, structured=True, sweeps=3, workers=ONE)
     np.testing.assert_allclose(state.mean, q.m, atol=1e-10)

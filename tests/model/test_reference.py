@@ -61,9 +61,9 @@ def largest_difference(one: NDArray[np.float64], two: NDArray[np.float64]) -> fl
 def test_kernel_equals_reference(seed: int, structured: bool) -> None:
     evidence, parameters = random_problem(seed)
     state = random_state(evidence, seed)
-    q = reference.Gaussian.of(state, structured)
+    q, last = reference.Gaussian.of(state, structured), None
     for _ in range(3):
-        q = reference.sweep(evidence, parameters, q, structured)
+        q, last = reference.sweep(evidence, parameters, q, structured, last)
     expected = reference.statistics(evidence, parameters, q)
     found = e_step(evidence, parameters, state, structured=structured, sweeps=3, workers=ONE)
     result = reference.Gaussian.of(state, structured)

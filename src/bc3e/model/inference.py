@@ -25,6 +25,7 @@ from bc3e.model.statistics import Statistics
 BLOCK = 4096
 
 Result = TypeVar("Result")
+Rows = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]  # of a state
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,17 @@ class State:
     a: FloatArray
     d: FloatArray
     g: FloatArray
+
+    @classmethod
+    def room(cls, patterns: int, k: int) -> State:
+        """Memory for the posteriors of so many patterns, with nothing in it yet."""
+        mean, tendency, a, d = (np.empty((patterns, k)) for _ in range(4))
+        return cls(mean, tendency, a, d, np.empty(patterns))
+
+    def rows(self, first: int, last: int) -> Rows:
+        """The arrays of some patterns, in the order of the fields."""
+        at = slice(first, last)
+        return self.mean[at], self.tendency[at], self.a[at], self.d[at], self.g[at]
 
     def lighter(self) -> State:
         """The same with part a in single precision: to be kept, not to be gone on from."""
@@ -81,6 +93,11 @@ def cold_posteriors(vote_weight: FloatArray, label_weight: FloatArray, parameter
     return _cold(_spread(vote_weight, len(parameters.class_mean)), label_weight, parameters)
 
 
+def _cold_ballots(ballots: FloatArray, parameters: Parameters) -> State:
+    """The cold state of objects with these votes, and with a label weight of 1."""
+    return _cold(_spread(row_sum(ballots), ballots.shape[1]), np.ones(len(ballots)), parameters)
+
+
 def _cold(a: FloatArray, label_weight: FloatArray, parameters: Parameters) -> State:
     """The cold state of objects whose votes, spread evenly, are `a`, which becomes part of it."""
     a += 1.0 / parameters.class_variance
@@ -121,24 +138,35 @@ def e_step(
     workers: Workers,
     settled: float = 0.0,
     summed: bool = True,
+    fresh: bool = False,
 ) -> Statistics:
     """Improve the posterior of every pattern in place and return the statistics.
 
     Each pattern takes at most `sweeps` safeguarded steps and rests early once a step is no
-    larger than `settled`. If not `summed`, only the weight and the bound are added up.
+    larger than `settled`. If not `summed`, only the weight and the bound are added up. If `fresh`, every
+    pattern begins in its cold state, and `state` is only where the result is put.
     """
     from bc3e.model.kernels import e_step_block  # compiled code is loaded on first use
 
     layout, k = evidence.layout, evidence.n_classes
     profiles, log_profiles = layout.with_missing(parameters.profiles), np.log(parameters.profiles)
+    shared = fresh and evidence.vote_groups is not None
+    cold = _cold_ballots(evidence.ballots, parameters) if shared else None
 
     def run(first: int, last: int) -> Statistics:
         counts, spread = layout.empty_counts(k)
         sums, totals = np.zeros((2 * k + 1, LANES)), np.zeros(2)
+        ballots, ballot = _ballots(evidence, first, last)
+        posteriors = state.rows(first, last)
+        begin = posteriors
+        if fresh:
+            start = cold or _cold_ballots(ballots, parameters)
+            begin = start.rows(0, len(ballots))
         e_step_block(
             0,
             last - first,
-            *_ballots(evidence, first, last),
+            ballots,
+            ballot,
             *evidence.labels_for_kernels(first, last),
             evidence.weights[first:last],
             parameters.class_mean,
@@ -147,11 +175,9 @@ def e_step(
             profiles,
             log_profiles,
             structured,
-            state.mean[first:last],
-            state.tendency[first:last],
-            state.a[first:last],
-            state.d[first:last],
-            state.g[first:last],
+            *posteriors,
+            fresh,
+            *begin,
             sweeps,
             settled,
             summed,

@@ -47,6 +47,12 @@ def e_step_block(
     precision_a: FloatArray,
     precision_d: FloatArray,
     precision_g: FloatArray,
+    fresh: bool,
+    begin_means: FloatArray,
+    begin_tendencies: FloatArray,
+    begin_a: FloatArray,
+    begin_d: FloatArray,
+    begin_g: FloatArray,
     sweeps: int,
     tolerance: float,
     summed: bool,
@@ -56,6 +62,8 @@ def e_step_block(
     totals: FloatArray,
 ) -> None:
     """Sweep objects first..last-1 and add their sufficient statistics.
+
+    They begin where ``begin_means`` and so on say: of each of them, or if ``fresh`` of each ballot.
 
     ``totals`` receives W and the bound; if ``summed``, ``counts`` ((n_rows + 1) * k,) receives B of the
     hard clusterings, ``spread`` (q * k * LANES,) that of the soft ones for every lane, and ``sums``
@@ -74,12 +82,13 @@ def e_step_block(
     swept, done = k < 0, k > 0  # no and yes; written out, exchange would be compiled for each
     for start in range(first, last, L):
         count = take_rows(start, last, rows)
-        load(
-            rows, ballots, ballot, means, tendencies, precision_a, precision_d, precision_g, work, single
-        )  # fmt: skip
         gather(
             rows, labels, hard_weight, memberships, soft_start, soft_row, soft_weight, profiles,
             log_profiles, places, likelihood, weight, single,
+        )  # fmt: skip
+        load(
+            rows, ballots, ballot, fresh, begin_means, begin_tendencies, begin_a, begin_d, begin_g,
+            work, single,
         )  # fmt: skip
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
         for _ in range(sweeps):

@@ -20,16 +20,15 @@ from bc3e.model.evidence import LANES as LANES
 from bc3e.model.vectors import SHIFT, Lanes, fraction, larger, power_of_two, shifted_exponent
 
 # Where the fields of a class begin, and how far it is to those of the next class.
-C, M, E, A, D, S, P, T, X, STEP_M, STEP_E, STEP_A, STEP_D, NEW_M, NEW_E, INVERSE = (
-    field * LANES for field in range(16)
-)
-CLASS = 16 * LANES
+(C, M, E, A, D, S, P, T, X, STEP_M, STEP_E, STEP_A, STEP_D, NEW_M, NEW_E, INVERSE, LAST_E, LAST_S
+ ) = (field * LANES for field in range(18))  # fmt: skip
+CLASS = 18 * LANES
 
 # Where the fields of an object begin, and how many numbers they are.
 (R1, R2, G, STEP_G, NEW_G, TAU, SIZE, BEFORE, SLACK, VALUE, AFTER, TOTAL,
- N11, N12, N22, N13, N23, N33, Z1, Z2, Z3, COUPLED, TOLD, MOVING
- ) = (field * LANES for field in range(24))  # fmt: skip
-OBJECT = 24 * LANES
+ N11, N12, N22, N13, N23, N33, Z1, Z2, Z3, COUPLED, TOLD, MOVING, FOLLOWED
+ ) = (field * LANES for field in range(25))  # fmt: skip
+OBJECT = 25 * LANES
 
 LOWEST = -708.0  # exp of less is no normal number any more
 _LOG2_E = 1.4426950408889634

@@ -13,7 +13,10 @@ from bc3e.model.lanes import (
     BEFORE,
     CLASS,
     COUPLED,
+    FOLLOWED,
     INVERSE,
+    LAST_E,
+    LAST_S,
     N11,
     N12,
     N13,
@@ -51,9 +54,37 @@ from bc3e.model.vectors import alike, at_least, get, larger, magnitude, put, sma
 TINY = 1e-300  # less is nothing
 ROUNDING = 1e-13  # relative rounding of a surrogate; a smaller fall is noise
 DAMPING = 0.85  # share of their way that precisions go by themselves: p falls as V does
-FOLLOWED = 0.2  # share of the slope of s, were all phi alike, that a step reckons with
+UNSEEN = 0.2  # share of the slope of s, were all phi alike, that the first step reckons with
+SEEN = 1e-24  # mean square of a move of e from which on it tells how far s follows
 ROOM = 0.9  # how steep that may be against the prior precision of e: from 1 on blocks may be indefinite
 LOST = 0.9  # share of p and t that a step of the precisions takes away at most
+
+
+@part
+def learn_slope(k: int, work: FloatArray, single: FloatArray) -> None:
+    """How far s followed the last move of e, as a share of what it would have been, were all phi alike.
+
+    That share is between 0 and 1, and the next step reckons with it. An object that has not moved
+    keeps what it reckoned with.
+    """
+    weight = moved = alike(0.0)
+    for i in range(k):
+        here = i * CLASS
+        s = get(work, here + LAST_S)
+        weight = weight + s
+        moved = moved + s * (get(work, here + E) - get(work, here + LAST_E))
+    known = 1.0 - at_least(0.0, weight)
+    middle = moved / where(known, weight, 1.0)
+    alike_phi = seen = alike(0.0)
+    for i in range(k):
+        here = i * CLASS
+        s = get(work, here + LAST_S)
+        beyond = (get(work, here + E) - get(work, here + LAST_E)) - middle
+        alike_phi = alike_phi + s * beyond * beyond
+        seen = seen + (get(work, here + S) - s) * beyond
+    known = known * (1.0 - at_least(SEEN * weight, alike_phi))
+    share = smaller(larger(seen / where(known, alike_phi, 1.0), 0.0), 1.0)
+    put(single, FOLLOWED, where(known, share, get(single, FOLLOWED)))
 
 
 @part
@@ -91,6 +122,7 @@ def solve_classes(
     go where the means are now, in NEW_M and NEW_E.
     """
     r1, r2, g, coupled = get(single, R1), get(single, R2), get(single, G), get(single, COUPLED)
+    followed = coupled * get(single, FOLLOWED)
     half = 0.5 * coupled
     own = g * (0.0 if structured else 1.0)
     short = inv_delta2 - g
@@ -117,7 +149,7 @@ def solve_classes(
         inverse = 1.0 / ((1.0 + h11 * p) * (1.0 + h22 * t) - (h12 * p) * (h12 * t))
         k11, k22 = p * (1.0 + h22 * t) * inverse, t * (1.0 + h11 * p) * inverse
         k12 = 0.0 - h12 * p * t * inverse
-        follow = coupled * smaller(FOLLOWED * s, room)
+        follow = smaller(followed * s, room)
         x, y = k11 + inv_sigma2[i], k22 - follow
         inverse = 1.0 / (x * y - k12 * k12 + inv_delta2 * (x + y + 2.0 * k12))
         c11, c12, c22 = (
@@ -193,6 +225,7 @@ def finish(
 ) -> None:
     """The steps with the sums over classes put in, and SIZE."""
     r1, r2, coupled = get(single, R1), get(single, R2), get(single, COUPLED)
+    followed = coupled * get(single, FOLLOWED)
     z1, z2, z3 = get(single, Z1), get(single, Z2), get(single, Z3)
     damping = coupled + DAMPING * (1.0 - coupled)
     size = get(single, SIZE)
@@ -201,7 +234,7 @@ def finish(
         p, t = r1 * get(work, here + P), r2 * get(work, here + T)
         k11, k12, k22 = get(work, here + STEP_A), get(work, here + X), get(work, here + STEP_D)
         inverse = get(work, here + INVERSE)
-        follow = coupled * smaller(FOLLOWED * get(work, here + S), room)
+        follow = smaller(followed * get(work, here + S), room)
         c11, c12 = (k22 - follow + inv_delta2) * inverse, (inv_delta2 - k12) * inverse
         c22 = (k11 + inv_sigma2[i] + inv_delta2) * inverse
         more_m, more_e = k11 * z1 + k12 * z2, k12 * z1 + k22 * z2 - follow * z3

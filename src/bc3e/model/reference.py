@@ -19,7 +19,7 @@ from bc3e.model.parameters import Parameters
 from bc3e.model.statistics import Statistics
 
 HALVINGS = 40
-DAMPING, FOLLOWED, ROOM, LOST = 0.85, 0.2, 0.9, 0.9
+DAMPING, UNSEEN, SEEN, ROOM, LOST = 0.85, 0.2, 1e-24, 0.9, 0.9
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,30 @@ class Gaussian:
         off = np.broadcast_to(-g if structured else 0.0 * g, state.a.shape)
         rows = [np.stack([state.a + g, off], axis=-1), np.stack([off, state.d + g], axis=-1)]
         return cls(state.mean.copy(), state.tendency.copy(), np.stack(rows, axis=-2))
+
+
+@dataclass(frozen=True)
+class Last:
+    """What every object remembers of its last sweep: e and s (P, k), and how far s followed e (P,)."""
+
+    e: FloatArray
+    s: FloatArray
+    followed: FloatArray
+
+    @classmethod
+    def none(cls, q: Gaussian) -> Last:
+        """Before the first sweep."""
+        return cls(q.e, np.zeros_like(q.e), np.full(len(q.e), UNSEEN))
+
+    def learned(self, e: FloatArray, s: FloatArray) -> FloatArray:
+        """The share of its slope, were all phi alike, by which s followed the last move of e, (P,)."""
+        weight, move = self.s.sum(axis=1), e - self.e
+        middle = (self.s * move).sum(axis=1) / np.where(weight > 0, weight, 1.0)
+        beyond = move - middle[:, None]
+        if_alike = (self.s * beyond**2).sum(axis=1)
+        known = if_alike > SEEN * weight
+        share = ((s - self.s) * beyond).sum(axis=1) / np.where(known, if_alike, 1.0)
+        return np.where(known, share.clip(0.0, 1.0), self.followed)
 
 
 def cluster_log_likelihoods(
@@ -132,13 +156,14 @@ def gradient_and_curvature(
 
 
 def coupled_step(
-    evidence: Evidence, parameters: Parameters, q: Gaussian, s: FloatArray, structured: bool
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+    evidence: Evidence, parameters: Parameters, q: Gaussian, s: FloatArray, followed: FloatArray,
+    structured: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
     """Newton's step for means and precisions together: of m, of e, and of the precisions.
 
-    p and t are moved by means and V, V by the precisions, and s by e: a share of what it would be,
-    were all phi alike. The unknowns beside the means are how far a and d go beyond the targets that
-    p and t have now.
+    p and t are moved by means and V, V by the precisions, and s by e: the share `followed` (P,) of what
+    it would be, were all phi alike. The unknowns beside the means are how far a and d go beyond the
+    targets that p and t have now.
     """
     g, h, hessian = gradient_and_curvature(evidence, parameters, q, s)
     (count, k), eye = q.m.shape, np.eye(q.m.shape[1])
@@ -148,7 +173,7 @@ def coupled_step(
     moved = [r1 * (p[:, :, None] * eye - p[:, :, None] * p[:, None]),
              r2 * (t[:, :, None] * eye - t[:, :, None] * t[:, None])]  # fmt: skip
     room = ROOM / (parameters.delta2 + parameters.class_variance.max()) if structured else 0.0
-    slope = np.minimum(FOLLOWED * s, room)
+    slope = np.minimum(followed[:, None] * s, room)
     total = np.maximum(slope.sum(axis=1), np.finfo(np.float64).tiny)[:, None, None]
     following = slope[:, :, None] * eye - slope[:, :, None] * slope[:, None] / total
     system = np.zeros((count, 4, k, 4, k))
@@ -172,16 +197,22 @@ def coupled_step(
     return m, e, step
 
 
-def sweep(evidence: Evidence, parameters: Parameters, q: Gaussian, structured: bool) -> Gaussian:
-    """One safeguarded step of every object: coupled, or where that falls the plain one."""
+def sweep(
+    evidence: Evidence, parameters: Parameters, q: Gaussian, structured: bool, last: Last | None = None
+) -> tuple[Gaussian, Last]:
+    """One safeguarded step of every object: coupled, or where that falls the plain one.
+
+    `last` is what the sweep before this one has returned; none if this is the first of an E-step.
+    """
     s = exchange(evidence, parameters, q.e)
+    followed = (last or Last.none(q)).learned(q.e, s)
     g, h, hessian = gradient_and_curvature(evidence, parameters, q, s)
     before = surrogate(evidence, parameters, q, s)
     r1, r2 = evidence.votes.sum(axis=1), label_weights(evidence)
     slack = 1e-13 * (np.abs(before) + r1 + r2 + q.m.shape[1])
     target = h if structured else h * np.eye(2)
 
-    step_m, step_e, step = coupled_step(evidence, parameters, q, s, structured)
+    step_m, step_e, step = coupled_step(evidence, parameters, q, s, followed, structured)
     result = Gaussian(q.m + step_m, q.e + step_e, q.precision + step)
     waiting = ~(surrogate(evidence, parameters, result, s) >= before - slack)
     result = _either(waiting, q, result)
@@ -201,7 +232,7 @@ def sweep(evidence: Evidence, parameters: Parameters, q: Gaussian, structured: b
         result = _either(good, trial, result)
         waiting &= ~good
         tau *= 0.5
-    return result
+    return result, Last(q.e, s, followed)
 
 
 def _either(which: NDArray[np.bool_], one: Gaussian, other: Gaussian) -> Gaussian:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bc3e.model.evidence import Evidence, FloatArray
-from bc3e.model.inference import State, Workers, cold_state, e_step
+from bc3e.model.inference import State, Workers, e_step
 from bc3e.model.parameters import Parameters, Rules
 from bc3e.model.statistics import Statistics, m_step
 
@@ -79,12 +79,14 @@ class LocalPlacement:
     def __init__(self, evidence: Evidence, *, structured: bool, workers: Workers) -> None:
         self.evidence, self.structured, self.workers = evidence, structured, workers
         self.row_weights = evidence.layout.per_row(evidence.evidence_weights)
-        self.state: State
+        self.state = State.room(evidence.n_patterns, evidence.n_classes)
+        self.fresh = True
 
     def begin(self, parameters: Parameters) -> None:
-        self.state = cold_state(self.evidence, parameters)
+        self.fresh = True
 
     def e_step(self, parameters: Parameters, *, sweeps: int, settled: float, final: bool) -> Statistics:
+        fresh, self.fresh = self.fresh, False
         return e_step(
             self.evidence,
             parameters,
@@ -94,6 +96,7 @@ class LocalPlacement:
             workers=self.workers,
             settled=settled,
             summed=not final,
+            fresh=fresh,
         )
 
     def m_step(self, statistics: Statistics, parameters: Parameters, rules: Rules) -> Parameters:

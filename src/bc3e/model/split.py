@@ -101,14 +101,19 @@ class PosteriorHolder:
         self.workers = Workers(n_jobs)
         self.state: State
         self.moving: NDArray[np.uint8]
+        self.last: tuple[FloatArray, FloatArray, FloatArray]  # tendencies, s, how far s followed
 
     def begin(self, parameters: Parameters) -> None:
         """Bring every object to its cold state."""
         self.state = cold_posteriors(row_sum(self.votes), self.label_weight, parameters)
 
     def start_sweeps(self) -> None:
-        """Let every object move again."""
-        self.moving = np.ones(len(self.votes), dtype=np.uint8)
+        """Let every object move again, and remember no step."""
+        from bc3e.model.newton_kernels import UNSEEN
+
+        count, tendency = len(self.votes), self.state.tendency
+        self.moving = np.ones(count, dtype=np.uint8)
+        self.last = tendency.copy(), np.zeros_like(tendency), np.full(count, UNSEEN)
 
     def step(self, shares: FloatArray, parameters: Parameters, settled: float) -> int:
         """Move every object that does not rest yet; returns how many still move."""
@@ -121,8 +126,9 @@ class PosteriorHolder:
             return int(
                 step_block(
                     self.votes[at], shares[at], self.label_weight[at], parameters.class_mean,
-                    parameters.class_variance, parameters.delta2, self.structured, state.mean[at],
-                    state.tendency[at], state.a[at], state.d[at], state.g[at], settled, self.moving[at],
+                    parameters.class_variance, parameters.delta2, self.structured,
+                    *state.rows(first, last), settled, self.moving[at],
+                    *(array[at] for array in self.last),
                 )
             )  # fmt: skip
 

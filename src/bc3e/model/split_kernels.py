@@ -16,7 +16,21 @@ from numpy.typing import NDArray
 from bc3e.model.compiled import kernel, part
 from bc3e.model.evidence import FloatArray
 from bc3e.model.label_kernels import add_counts, add_soft_counts, exchange, gather
-from bc3e.model.lanes import CLASS, MOVING, OBJECT, R2, TOLD, TOTAL, VALUE, E, P, S
+from bc3e.model.lanes import (
+    CLASS,
+    FOLLOWED,
+    LAST_E,
+    LAST_S,
+    MOVING,
+    OBJECT,
+    R2,
+    TOLD,
+    TOTAL,
+    VALUE,
+    E,
+    P,
+    S,
+)
 from bc3e.model.lanes import LANES as L
 from bc3e.model.step_kernels import constant_terms, evaluate, load, moments, step, store, take_rows
 
@@ -105,8 +119,15 @@ def step_block(
     precision_g: FloatArray,
     tolerance: float,
     moving: NDArray[np.uint8],
+    last_tendencies: FloatArray,
+    last_shares: FloatArray,
+    followed: FloatArray,
 ) -> int:
-    """One step of every object that still moves, given its s; returns how many move on."""
+    """One step of every object that still moves, given its s; returns how many move on.
+
+    ``last_tendencies``, ``last_shares`` (P, k) and ``followed`` (P,) are what the objects remember of
+    their last step.
+    """
     k = votes.shape[1]
     rows = np.empty(L, dtype=np.int64)
     work, single = np.zeros(k * CLASS), np.zeros(OBJECT)
@@ -118,19 +139,30 @@ def step_block(
         count = take_rows(start, votes.shape[0], rows)
         if all_rest(rows, moving):
             continue
-        load(rows, votes, each, means, tendencies, precision_a, precision_d, precision_g, work, single)
+        load(
+            rows, votes, each, False, means, tendencies, precision_a, precision_d, precision_g, work,
+            single,
+        )  # fmt: skip
         for j in range(L):
             n = rows[j]
             single[R2 + j] = label_weight[n]
             single[MOVING + j] = float(moving[n])
+            single[FOLLOWED + j] = followed[n]
             for i in range(k):
                 work[i * CLASS + S + j] = shares[n, i]
+                work[i * CLASS + LAST_E + j] = last_tendencies[n, i]
+                work[i * CLASS + LAST_S + j] = last_shares[n, i]
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)
         step(k, mu, inv_sigma2, inv_delta2, structured, tolerance, work, single)
         store(rows, count, means, tendencies, precision_a, precision_d, precision_g, work, single)
         for j in range(count):
-            moving[rows[j]] = np.uint8(single[MOVING + j])
-            left += moving[rows[j]]
+            n = rows[j]
+            moving[n] = np.uint8(single[MOVING + j])
+            left += moving[n]
+            followed[n] = single[FOLLOWED + j]
+            for i in range(k):
+                last_tendencies[n, i] = work[i * CLASS + LAST_E + j]
+                last_shares[n, i] = work[i * CLASS + LAST_S + j]
     return left
 
 
@@ -163,7 +195,10 @@ def moments_block(
     constant = constant_terms(sigma2, delta2)
     for start in range(0, votes.shape[0], L):
         count = take_rows(start, votes.shape[0], rows)
-        load(rows, votes, each, means, tendencies, precision_a, precision_d, precision_g, work, single)
+        load(
+            rows, votes, each, False, means, tendencies, precision_a, precision_d, precision_g, work,
+            single,
+        )  # fmt: skip
         for j in range(L):
             single[R2 + j] = label_weight[rows[j]]
         evaluate(k, mu, inv_sigma2, inv_delta2, structured, work, single)

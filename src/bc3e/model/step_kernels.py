@@ -26,6 +26,9 @@ from bc3e.model.lanes import (
     BEFORE,
     CLASS,
     COUPLED,
+    FOLLOWED,
+    LAST_E,
+    LAST_S,
     MOVING,
     NEW_E,
     NEW_G,
@@ -55,7 +58,7 @@ from bc3e.model.lanes import (
     log,
 )
 from bc3e.model.lanes import LANES as L
-from bc3e.model.newton_kernels import direct
+from bc3e.model.newton_kernels import UNSEEN, direct, learn_slope
 from bc3e.model.vectors import alike, any_of, at_least, get, larger, put, where
 
 HALVINGS = 40
@@ -67,6 +70,7 @@ def load(
     rows: NDArray[np.int64],
     ballots: FloatArray,
     ballot: NDArray[np.int32],
+    fresh: bool,
     means: FloatArray,
     tendencies: FloatArray,
     precision_a: FloatArray,
@@ -75,11 +79,15 @@ def load(
     work: FloatArray,
     single: FloatArray,
 ) -> None:
-    """Put the votes and the state of some objects into the lanes, with no step ahead of them."""
+    """Put the votes and the state of some objects into the lanes, with no step ahead of them.
+
+    The state is that of each object; if ``fresh``, where its ballot begins, d for a label weight of 1.
+    """
     k = ballots.shape[1]
     for j in range(L):
-        n = rows[j]
-        b = ballot[n]
+        b = ballot[rows[j]]
+        n = b if fresh else rows[j]
+        r2 = single[R2 + j] if fresh else 1.0
         r1 = 0.0
         for i in range(k):
             r1 += ballots[b, i]
@@ -87,13 +95,15 @@ def load(
             work[i * CLASS + M + j] = means[n, i]
             work[i * CLASS + E + j] = tendencies[n, i]
             work[i * CLASS + A + j] = precision_a[n, i]
-            work[i * CLASS + D + j] = precision_d[n, i]
+            work[i * CLASS + D + j] = r2 * precision_d[n, i]
         single[R1 + j] = r1
         single[G + j] = precision_g[n]
     none = alike(0.0)
     for i in range(k):
-        for field in (STEP_M, STEP_E, STEP_A, STEP_D):
+        for field in (STEP_M, STEP_E, STEP_A, STEP_D, LAST_S):
             put(work, i * CLASS + field, none)
+        put(work, i * CLASS + LAST_E, get(work, i * CLASS + E))
+    put(single, FOLLOWED, alike(UNSEEN))
     put(single, STEP_G, none)
     put(single, TAU, none)
     put(single, MOVING, alike(1.0))
@@ -194,6 +204,7 @@ def step(
     does not fall. A lane rests when its step was no larger than ``tolerance``, or when no
     step ascends within rounding.
     """
+    learn_slope(k, work, single)
     put(single, COUPLED, alike(1.0))
     directing, halving = True, 0
     while halving <= HALVINGS:
@@ -219,6 +230,8 @@ def step(
     tau = get(single, TAU)
     for i in range(k):
         here = i * CLASS
+        put(work, here + LAST_E, get(work, here + E))
+        put(work, here + LAST_S, get(work, here + S))
         put(work, here + M, get(work, here + NEW_M))
         put(work, here + E, get(work, here + NEW_E))
         put(work, here + A, get(work, here + A) + tau * get(work, here + STEP_A))
