@@ -29,7 +29,7 @@ from bc3e.model.rows import first_largest
 from bc3e.model.schedule import run_em
 from bc3e.model.trust import decided_share
 from bc3e.objects import Objects
-from bc3e.selection import choose_total, shared_weights, significant, support
+from bc3e.selection import shared_weights, significant, support, witnessed_total
 from tests.generation import planted_table
 
 
@@ -144,9 +144,9 @@ def test_the_total_that_hidden_classifiers_side_with_is_chosen() -> None:
         return lambda others, totals: [finds(others, 0 if t == total else 40) for t in totals]
 
     for right in (1.0, 3.0):
-        assert choose_total(objects, right_at(right), 0) == right
+        assert witnessed_total(objects, right_at(right), selection.TOTALS) == right
     # The last forty are of class 0 to all: whoever is hidden contradicts.
-    assert choose_total(objects, right_at(None), 0) == selection.CAUTIOUS
+    assert witnessed_total(objects, right_at(None), selection.TOTALS) == selection.CAUTIOUS
 
 
 def test_the_last_witness_is_asked_only_about_what_the_others_support() -> None:
@@ -161,7 +161,7 @@ def test_the_last_witness_is_asked_only_about_what_the_others_support() -> None:
         moved = (agreed & (places(others) < 60)).astype(np.intp)
         return [moved if total == 3.0 else np.zeros_like(moved) for total in totals]
 
-    assert choose_total(objects, refine, 0) == 3.0
+    assert witnessed_total(objects, refine, selection.TOTALS) == 3.0
     assert asked == [[1.0, 3.0], [1.0, 3.0], [3.0]]
 
 
@@ -170,7 +170,7 @@ def test_breaking_ties_is_no_reason_to_overturn_majorities() -> None:
     objects = hundred([[0, 1, 1]] * 40 + [[0, 0, 0]] * 60)
     refined = moved_to(1, 1.0)
     # without the first nothing changes; without another, 0 against 1 is a tie that 1 wins
-    assert choose_total(objects, refined, seed=0) == selection.CAUTIOUS
+    assert witnessed_total(objects, refined, selection.TOTALS) == selection.CAUTIOUS
 
 
 def sides(*witnesses: tuple[float, float, float, float]) -> Any:

@@ -210,7 +210,7 @@ class Learner:
         )
 
     def _advised_total(self, objects: Objects) -> float:
-        """Evidence of all clusterings together, by the word of hidden classifiers."""
+        """Evidence of all clusterings together, by what they explain and by hidden classifiers."""
         here = Learner(self.settings)  # wherever the objects are, their sample is on this machine
 
         def refine(others: Objects, totals: Sequence[float]) -> Iterator[NDArray[np.intp]]:
@@ -218,8 +218,11 @@ class Learner:
             for total in totals:
                 yield here._trial(study, shared_weights(total, study.heard))
 
+        def hear(asked: Objects) -> NDArray[np.bool_]:
+            return here.study(asked, weighed=False).heard
+
         seed = int(random_source(self.settings.random_state).randint(2**31 - 1))
-        return choose_total(objects, refine, seed)
+        return choose_total(objects, refine, hear, seed, self.settings.vote_weight)
 
     def _trial(self, study: Studied, given: FloatArray) -> NDArray[np.intp]:
         """Refined labels, and nothing else, at the given weights of the clusterings."""

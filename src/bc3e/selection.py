@@ -1,11 +1,13 @@
 """How much the clusterings may say, decided without a label.
 
-Only clusterings that predict the votes significantly are heard, and together
-they always count a quarter of a label: enough to settle what the votes leave
-nearly open, and only between two labels that equally many classifiers choose
-(:func:`bc3e.agreement.kept_labels`). To count more they need witnesses. A
-classifier is hidden, the others are refined with the clusterings at some larger
-weight, and each label that this changes is put to the hidden classifier: does it
+Only clusterings that predict the votes significantly are heard, and only if their clusters explain
+half of what the classifiers have in common (:mod:`bc3e.screening`): clusters that mix what classifiers
+keep apart are no judge of them. Then together they count a quarter of a label: enough to settle what
+the votes leave nearly open, and only between two labels that equally many classifiers choose
+(:func:`bc3e.agreement.kept_labels`). To count more, clusters have to leave so little of what classifiers
+have in common that differences inside them are mostly noise, or they need witnesses; they never count
+more than that noise warrants. For a witness a classifier is hidden, the others are refined with the
+clusterings at some larger weight, and each label that this changes is put to the hidden classifier: does it
 side with the new label or with the old one? A weight is allowed if the new
 labels win this vote clearly, also among those that overturn a majority of the
 other classifiers, and there whoever is left out of the count: one witness is none. Of several the one
@@ -24,12 +26,16 @@ from scipy.special import ndtri
 from bc3e.agreement import independent_witnesses, leading_class, outvoted, times_chosen, winners
 from bc3e.model.evidence import FloatArray
 from bc3e.objects import Objects
+from bc3e.screening import Screening, screening
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, that needs no witness
 TOTALS = (1.0, 3.0)  # and what may be chosen with witnesses
 SAMPLE = 10_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
+UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
+WITHOUT = {3.0: 0.5, 1.0: 0.3}  # the same to count so much without a witness, as a share of variety
+ERRORS = 1.0  # standard errors by which the latter must hold
 
 
 Refine = Callable[[Objects, Sequence[float]], Iterable[NDArray[np.intp]]]
@@ -50,8 +56,14 @@ def share_of_one(total: float, count: int) -> float:
     return min(1.0, total / max(count, 1))
 
 
-def choose_total(objects: Objects, refine: Refine, seed: int) -> float:
-    """Evidence that the clusterings get together, in labels: 0.25, or more if witnesses support it.
+def choose_total(
+    objects: Objects,
+    refine: Refine,
+    hear: Callable[[Objects], NDArray[np.bool_]],
+    seed: int,
+    vote_weight: float | None = None,
+) -> float:
+    """Evidence that the clusterings get together, in labels: 0, 0.25, or more if there is reason to.
 
     Parameters
     ----------
@@ -59,17 +71,47 @@ def choose_total(objects: Objects, refine: Refine, seed: int) -> float:
         With votes and clusterings.
     refine : callable
         For objects and totals of evidence: their refined labels at each of the totals.
+    hear : callable
+        For objects: which clusterings are heard.
     seed : int
         Seed of the sample that is used of a large table.
+    vote_weight : float, optional
+        Labels that all votes of an object count; by default each vote counts one.
     """
-    if len(objects.table.votes) < 2:  # nobody left to ask
+    if len(objects.table.votes) < 2:  # nobody to compare with
         return CAUTIOUS
     objects = objects.sample(SAMPLE, seed)
+    found = screening(objects, hear(objects))
+    if found is None:
+        return CAUTIOUS
+    if not found.leaves(UNEXPLAINED):
+        return 0.0
+    votes = found.votes if vote_weight is None else vote_weight
+    sure = unwitnessed_total(found, votes)
+    asked = [total for total in TOTALS if total > sure and found.warrants(total, votes)]
+    return max(sure, witnessed_total(objects, refine, asked)) if asked else sure
+
+
+def unwitnessed_total(found: Screening, vote_weight: float) -> float:
+    """Evidence that needs no witness, as clusters leave nothing but noise: 3 or 1 labels, else 0.25.
+
+    Inside clusters that stand for what classifiers see, the class that most votes are for is the right
+    one if each wrong class gets fewer. With many classes errors spread over all of them; with two, all
+    errors are for the same. So the fewer classes there are, the less may be left unexplained.
+    """
+    for total, share in WITHOUT.items():
+        if found.leaves(share * found.variety, ERRORS) and found.warrants(total, vote_weight, ERRORS):
+            return total
+    return CAUTIOUS
+
+
+def witnessed_total(objects: Objects, refine: Refine, totals: Sequence[float]) -> float:
+    """The one of some totals that hidden classifiers support most, 0.25 if they support none."""
     mass = objects.weights / objects.unit
     chosen = winners(objects.table)
     witnesses = independent_witnesses(chosen, objects.counts)
-    sides = np.zeros((len(TOTALS), len(witnesses), 2, 2))
-    asked = np.arange(len(TOTALS))
+    sides = np.zeros((len(totals), len(witnesses), 2, 2))
+    asked = np.arange(len(totals))
     for place, hidden in enumerate(witnesses):
         if hidden == witnesses[-1]:  # its word cannot help where all the others do not lead
             new, old = sides[:, :, :, 0].sum(axis=1).T
@@ -78,7 +120,7 @@ def choose_total(objects: Objects, refine: Refine, seed: int) -> float:
             break
         others = objects.without_vote(hidden)
         before, counts = leading_class(others.table.soft_vote()), times_chosen(others.table)
-        refined = refine(others, [TOTALS[at] for at in asked])
+        refined = refine(others, [totals[int(at)] for at in asked])
         for at, after in zip(asked, refined, strict=True):
             against = outvoted(counts, before, after)
             sides[at, place] = _sides(
@@ -87,7 +129,7 @@ def choose_total(objects: Objects, refine: Refine, seed: int) -> float:
             )  # fmt: skip
     margins = [support(found) for found in sides]
     best = int(np.argmax(margins))
-    return TOTALS[best] if margins[best] > 0.0 else CAUTIOUS
+    return totals[best] if margins[best] > 0.0 else CAUTIOUS
 
 
 def support(sides: FloatArray) -> float:

@@ -1,0 +1,138 @@
+"""Clusters that stand for what classifiers see are told from clusters that mix it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bc3e
+from bc3e import selection
+from bc3e.labels import LabelTable
+from bc3e.objects import Objects
+from bc3e.screening import Screening, screening
+from bc3e.selection import choose_total, unwitnessed_total
+
+
+def table_of(votes: Any, clusters: Any, k: int) -> Objects:
+    return Objects.of(LabelTable.read(votes, clusters, classes=range(k)))
+
+
+def noisy(rng: np.random.Generator, seen: Any, k: int, r1: int, right: float) -> Any:
+    """Votes of classifiers that err apart from each other."""
+    wrong = rng.integers(k, size=(len(seen), r1))
+    return np.where(rng.random((len(seen), r1)) < right, seen[:, None], wrong)
+
+
+def measured(votes: Any, clusters: Any, k: int) -> Screening:
+    found = screening(table_of(votes, clusters, k), np.ones(clusters.shape[1], dtype=np.bool_))
+    assert found is not None
+    return found
+
+
+def test_components_are_those_of_pairs_of_objects() -> None:
+    """Two votes agree on one object beyond what they agree on two of its cluster."""
+    rng = np.random.default_rng(0)
+    votes, clusters = rng.integers(3, size=(40, 3)), rng.integers(4, size=(40, 1))
+    found = measured(votes, clusters, 3)
+    for column, at in ((clusters[:, 0], 0), (np.zeros(40, dtype=np.intp), 1)):
+        beyond, sizes = [], []
+        for a, b in combinations(range(3), 2):
+            for cluster in np.unique(column):
+                x, y = (np.eye(3)[votes[column == cluster, c]] for c in (a, b))
+                n, same = len(x), (x * y).sum()
+                beyond.append(same / n - (x.sum(axis=0) @ y.sum(axis=0) - same) / (n * (n - 1)))
+                sizes.append(n)
+        assert found.means[at] == pytest.approx(np.average(beyond, weights=sizes))
+    twice = measured(np.repeat(votes, 2, axis=1), clusters, 3)
+    assert twice.votes == 2 * found.votes == 6.0
+    assert twice.means[2] == pytest.approx(found.means[2])
+    assert twice.means[0] > found.means[0]  # a copy agrees with what it is a copy of
+    votes[rng.random(votes.shape) < 0.3] = -1
+    clusters[:10] = -1
+    assert np.isfinite(measured(votes, clusters, 3).means).all()
+
+
+@pytest.mark.parametrize("size", [3, 100])
+def test_noise_inside_clusters_is_no_common_knowledge(size: int) -> None:
+    """In clusters of any size: small ones do not look better for knowing their members."""
+    rng = np.random.default_rng(1)
+    clusters = np.arange(6000) // size
+    classes = rng.integers(4, size=clusters.max() + 1)[clusters]
+    found = measured(noisy(rng, classes, 4, 3, 0.5), clusters[:, None], 4)
+    assert abs(found.means[0]) < 0.01 < 0.15 < found.means[1]
+    assert found.leaves(0.1, 1.0)
+    assert found.warrants(3.0, 3.0, 1.0)
+    assert unwitnessed_total(found, 3.0) == 3.0
+
+
+def test_clusters_that_mix_classes_leave_what_classifiers_know() -> None:
+    rng = np.random.default_rng(2)
+    classes = rng.integers(4, size=4000)
+    found = measured(noisy(rng, classes, 4, 3, 0.8), classes[:, None] // 2, 4)
+    assert not found.leaves(selection.UNEXPLAINED)
+    asked: list[Any] = []
+
+    def never(*arguments: Any) -> Any:
+        asked.append(arguments)
+
+    objects = table_of(noisy(rng, classes, 4, 3, 0.8), classes[:, None] // 2, 4)
+    heard = np.ones(1, dtype=np.bool_)
+    assert choose_total(objects, never, lambda _: heard, 0) == 0.0
+    assert not asked
+
+
+def test_two_classes_ask_for_more_than_many() -> None:
+    def with_variety(variety: float) -> Screening:
+        return Screening(np.array([0.1, 0.25, 0.6]), np.zeros((3, 3)), 3.0, variety)
+
+    assert unwitnessed_total(with_variety(0.9), 3.0) == 3.0  # 3 (0.6 - 0.1) / 3 / 0.1 = 5 labels
+    assert unwitnessed_total(with_variety(0.5), 3.0) == selection.CAUTIOUS
+
+
+def test_little_noise_warrants_little() -> None:
+    found = Screening(np.array([0.1, 0.5, 0.25]), np.zeros((3, 3)), 3.0, 0.9)
+    assert found.warrants(1.0, 3.0)  # 3 (0.25 - 0.1) / 3 / 0.1 = 1.5 labels
+    assert not found.warrants(3.0, 3.0)
+    assert unwitnessed_total(found, 3.0) == 1.0
+    uncertain = Screening(found.means, np.diag([0.01, 0.0, 0.0]), 3.0, 0.9)
+    assert unwitnessed_total(uncertain, 3.0) == selection.CAUTIOUS
+
+
+def test_nothing_to_compare() -> None:
+    alone = table_of(np.zeros((5, 2), dtype=int), np.arange(5)[:, None], 2)
+    assert screening(alone, np.ones(1, dtype=np.bool_)) is None
+    one_vote = np.array([[0, -1], [-1, 1], [1, -1], [-1, 0]])
+    assert screening(table_of(one_vote, np.zeros((4, 1)), 2), np.ones(1, dtype=np.bool_)) is None
+    assert screening(table_of(one_vote[:, :1], np.zeros((4, 1)), 2), np.zeros(1, dtype=np.bool_)) is None
+
+
+def test_objects_that_are_alike_count_as_often_as_there_are() -> None:
+    rng = np.random.default_rng(3)
+    classes = rng.integers(3, size=500)
+    votes, clusters = noisy(rng, classes, 3, 2, 0.6), classes[:, None]
+    grouped = measured(votes, clusters, 3)
+    soft = [np.eye(3)[column] for column in votes.T]  # soft columns are never grouped
+    single = measured(soft, clusters, 3)
+    assert table_of(votes, clusters, 3).table.n_objects < 500
+    assert np.allclose(grouped.means, single.means)
+    assert np.allclose(grouped.covariance, single.covariance)
+    assert grouped.variety == pytest.approx(single.variety)
+    memberships = [0.6 * np.eye(3)[clusters[:, 0]] + 0.4 / 3]
+    found = screening(table_of(votes, memberships, 3), np.ones(1, dtype=np.bool_))
+    assert found is not None
+    assert np.allclose(found.means, single.means)
+
+
+def test_errors_that_most_classifiers_make_are_put_right_without_a_witness() -> None:
+    """Hidden classifiers that err at random seldom side with what is right: clusters explain all the same."""
+    rng = np.random.default_rng(4)
+    classes = rng.integers(8, size=2000)
+    votes = noisy(rng, classes, 8, 2, 0.35)
+    clusters = np.stack([classes * 4 + rng.integers(4, size=2000) for _ in range(5)], axis=1)
+    model = bc3e.BC3E(random_state=0).fit(votes, clusters)
+    assert model.evidence_weights_.sum() == pytest.approx(3.0)
+    before = LabelTable.read(votes, None).soft_vote().argmax(axis=1)
+    assert np.mean(model.labels_ == classes) > np.mean(before == classes) + 0.2
