@@ -85,19 +85,22 @@ def test_clusters_that_mix_classes_leave_what_classifiers_know() -> None:
 
 
 def test_two_classes_ask_for_more_than_many() -> None:
-    def with_variety(variety: float) -> Screening:
-        return Screening(np.array([0.1, 0.25, 0.6]), np.zeros((3, 3)), 3.0, variety)
+    def with_classes(k: int) -> Screening:
+        """A quarter is left, and worth 3 (0.6 - 0.1) / 3 / 0.1 = 5 labels."""
+        return Screening(np.array([0.1, 0.4, 0.6]), np.zeros((3, 3)), 3.0, k)
 
-    assert unwitnessed_total(with_variety(0.9), 3.0) == 3.0  # 3 (0.6 - 0.1) / 3 / 0.1 = 5 labels
-    assert unwitnessed_total(with_variety(0.5), 3.0) == selection.CAUTIOUS
+    assert unwitnessed_total(with_classes(5), 3.0) == 3.0
+    assert unwitnessed_total(with_classes(3), 3.0) == selection.CAUTIOUS
+    nothing_left = Screening(np.array([0.0, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 2)
+    assert unwitnessed_total(nothing_left, 3.0) == selection.CAUTIOUS
 
 
 def test_little_noise_warrants_little() -> None:
-    found = Screening(np.array([0.1, 0.5, 0.25]), np.zeros((3, 3)), 3.0, 0.9)
+    found = Screening(np.array([0.1, 0.8, 0.25]), np.zeros((3, 3)), 3.0, 10)
     assert found.warrants(1.0, 3.0)  # 3 (0.25 - 0.1) / 3 / 0.1 = 1.5 labels
     assert not found.warrants(3.0, 3.0)
     assert unwitnessed_total(found, 3.0) == 1.0
-    uncertain = Screening(found.means, np.diag([0.01, 0.0, 0.0]), 3.0, 0.9)
+    uncertain = Screening(found.means, np.diag([0.01, 0.0, 0.0]), 3.0, 10)
     assert unwitnessed_total(uncertain, 3.0) == selection.CAUTIOUS
 
 
@@ -119,7 +122,7 @@ def test_objects_that_are_alike_count_as_often_as_there_are() -> None:
     assert table_of(votes, clusters, 3).table.n_objects < 500
     assert np.allclose(grouped.means, single.means)
     assert np.allclose(grouped.covariance, single.covariance)
-    assert grouped.variety == pytest.approx(single.variety)
+    assert grouped.classes == single.classes == 3
     memberships = [0.6 * np.eye(3)[clusters[:, 0]] + 0.4 / 3]
     found = screening(table_of(votes, memberships, 3), np.ones(1, dtype=np.bool_))
     assert found is not None

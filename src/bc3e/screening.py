@@ -43,14 +43,14 @@ class Screening:
         Of the errors of the means.
     votes : float
         Votes of an object, on average.
-    variety : float
-        Chance that two votes for different objects are for different classes.
+    classes : int
+        Classes that any of the votes is for.
     """
 
     means: FloatArray
     covariance: FloatArray
     votes: float
-    variety: float
+    classes: int
 
     def leaves(self, share: float, errors: float = 0.0) -> bool:
         """Whether clusters leave less than a share of what classifiers have in common."""
@@ -69,7 +69,8 @@ class Screening:
 def screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
     """Variance components inside the clusterings that are heard, on average.
 
-    None if there is nothing to compare. Of soft votes and soft clusterings the strongest class and cluster is taken.
+    None if there is nothing to compare. Of soft votes the strongest class is taken, of soft
+    clusterings the strongest cluster.
     """
     table, k = objects.table, len(objects.table.classes)
     chosen = winners(table)
@@ -91,14 +92,11 @@ def screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
     means = np.average(parts, axis=1, weights=mass)
     away = parts - means[:, None]
     covariance = (mass * away) @ away.T / (mass.sum() * objects.counts[known].sum())
-    sums = np.zeros(k)
-    for choice in chosen.T:
-        sums += np.bincount(choice[choice >= 0], weights=objects.weights[choice >= 0], minlength=k)
     return Screening(
         means=means,
         covariance=covariance,
         votes=float(np.average(votes[known], weights=mass)),
-        variety=float(1.0 - np.sum((sums / sums.sum()) ** 2)),
+        classes=len(np.unique(chosen[chosen >= 0])),
     )
 
 

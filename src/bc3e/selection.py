@@ -7,12 +7,12 @@ the votes leave nearly open, and only between two labels that equally many class
 (:func:`bc3e.agreement.kept_labels`). To count more, clusters have to leave so little of what classifiers
 have in common that differences inside them are mostly noise, or they need witnesses; they never count
 more than that noise warrants. For a witness a classifier is hidden, the others are refined with the
-clusterings at some larger weight, and each label that this changes is put to the hidden classifier: does it
-side with the new label or with the old one? A weight is allowed if the new
-labels win this vote clearly, also among those that overturn a majority of the
-other classifiers, and there whoever is left out of the count: one witness is none. Of several the one
-with the largest margin is used. Classifiers that share errors side with the old
-label too often, so the rule errs on the side of leaving the votes alone.
+clusterings at some larger weight, and each label that this changes is put to the hidden classifier:
+does it side with the new label or with the old one? A weight is allowed if the new labels win this vote
+clearly, also among those that overturn a majority of the other classifiers, and there whoever is left
+out of the count: one witness is none. Of several the one with the largest margin is used. Classifiers
+that share errors side with the old label too often, so the rule errs on the side of leaving the votes
+alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SAMPLE = 10_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
-WITHOUT = {3.0: 0.5, 1.0: 0.3}  # the same to count so much without a witness, as a share of variety
+WITHOUT = {3.0: 0.5, 1.0: 0.2}  # the same to count so much without a witness, with very many classes
 ERRORS = 1.0  # standard errors by which the latter must hold
 
 
@@ -93,14 +93,17 @@ def choose_total(
 
 
 def unwitnessed_total(found: Screening, vote_weight: float) -> float:
-    """Evidence that needs no witness, as clusters leave nothing but noise: 3 or 1 labels, else 0.25.
+    """Evidence that needs no witness, as clusters leave little but noise: 3 or 1 labels, else 0.25.
 
     Inside clusters that stand for what classifiers see, the class that most votes are for is the right
-    one if each wrong class gets fewer. With many classes errors spread over all of them; with two, all
-    errors are for the same. So the fewer classes there are, the less may be left unexplained.
+    one if each wrong class gets fewer. With many classes errors spread over all of them, and the right
+    one leads even where most votes are wrong. With two, all errors are for the same class: a cluster
+    that both classifiers get wrong looks like one that both get right. So what may be left
+    unexplained falls with the number of classes, to nothing with two.
     """
     for total, share in WITHOUT.items():
-        if found.leaves(share * found.variety, ERRORS) and found.warrants(total, vote_weight, ERRORS):
+        left = share * (1.0 - 2.0 / max(found.classes, 2))
+        if found.leaves(left, ERRORS) and found.warrants(total, vote_weight, ERRORS):
             return total
     return CAUTIOUS
 
