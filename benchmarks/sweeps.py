@@ -17,7 +17,7 @@ import bc3e
 from bc3e.labels import LabelTable
 from bc3e.model import reference
 from bc3e.model.evidence import Evidence
-from bc3e.model.inference import Workers, cold_state, e_step
+from bc3e.model.inference import State, Workers, cold_state, e_step
 from bc3e.model.parameters import Parameters
 from bc3e.objects import Objects
 
@@ -85,12 +85,14 @@ def sweeps_needed(evidence: Evidence, parameters: Parameters, structured: bool) 
 
 
 def changes(evidence: Evidence, parameters: Parameters, structured: bool) -> list[float]:
-    state, found = cold_state(evidence, parameters), []
-    for _ in range(max(SHOWN)):
-        before = state.mean.copy()
-        e_step(evidence, parameters, state, structured=structured, sweeps=1, workers=Workers(1))
-        found.append(float(np.abs(state.mean - before).max()))
-    return [found[i - 1] for i in SHOWN]
+    def after(sweeps: int) -> np.ndarray:
+        state = State.room(evidence.n_patterns, evidence.n_classes)
+        e_step(
+            evidence, parameters, state, structured=structured, sweeps=sweeps, workers=Workers(1), fresh=True
+        )  # fmt: skip
+        return state.mean
+
+    return [float(np.abs(after(i) - after(i - 1)).max()) for i in SHOWN]
 
 
 def main() -> None:

@@ -66,10 +66,11 @@ class BC3E(Reported, ConsensusEstimator):
         None takes the votes as they are and answers softmax(E[y]).
     evidence_weight : "auto", float or (r2,) array
         How much a label of each clustering counts. "auto" ignores clusterings
-        that do not predict the votes significantly and lets the others share
-        0.25 labels in all, which (unless `vote_calibration` is None) decide only
-        between labels that equally many classifiers choose, or 1 or 3 labels if
-        hidden classifiers support that (:mod:`bc3e.selection`).
+        that do not predict the votes significantly, or that mix what classifiers keep
+        apart, and lets the others share 0.25 labels in all, which (unless `vote_calibration`
+        is None) decide only between labels that equally many classifiers choose; or 1 or 3
+        labels if clusters explain what classifiers have in common, or hidden classifiers
+        support that (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
         frequencies whose strength is learned per clustering ("marginal"),
