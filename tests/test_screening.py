@@ -35,9 +35,9 @@ def measured(votes: Any, clusters: Any, k: int) -> Screening:
 def test_components_are_those_of_pairs_of_objects() -> None:
     """Two votes agree on one object beyond what they agree on two of its cluster."""
     rng = np.random.default_rng(0)
-    votes, clusters = rng.integers(3, size=(40, 3)), rng.integers(4, size=(40, 1))
+    votes, clusters = rng.integers(3, size=(80, 3)), rng.integers(4, size=(80, 1))
     found = measured(votes, clusters, 3)
-    for column, at in ((clusters[:, 0], 0), (np.zeros(40, dtype=np.intp), 1)):
+    for column, at in ((clusters[:, 0], 0), (np.zeros(80, dtype=np.intp), 1)):
         beyond, sizes = [], []
         for a, b in combinations(range(3), 2):
             for cluster in np.unique(column):
@@ -91,8 +91,66 @@ def test_two_classes_ask_for_more_than_many() -> None:
 
     assert unwitnessed_total(with_classes(5), 3.0) == 3.0
     assert unwitnessed_total(with_classes(3), 3.0) == selection.CAUTIOUS
-    nothing_left = Screening(np.array([0.0, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 2)
-    assert unwitnessed_total(nothing_left, 3.0) == selection.CAUTIOUS
+    for left in (0.0, -0.1):  # by chance it is estimated below 0
+        nothing_left = Screening(np.array([left, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 2)
+        assert unwitnessed_total(nothing_left, 3.0) == selection.CAUTIOUS
+
+
+def test_a_stray_vote_makes_no_third_class() -> None:
+    rng = np.random.default_rng(5)
+    classes = rng.integers(2, size=1000)
+    votes = noisy(rng, classes, 2, 3, 0.6)
+    votes[0, 0] = 2
+    found = measured(votes, classes[:, None], 3)
+    assert found.classes == 2
+    assert unwitnessed_total(found, 3.0) == selection.CAUTIOUS
+    assert measured(noisy(rng, rng.integers(7, size=1000), 7, 3, 0.6), classes[:, None], 9).classes == 7
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5, 0.95])
+@pytest.mark.parametrize("uneven", [0.0, 0.5])
+def test_clusters_that_explain_nothing_leave_all_of_it(missing: float, uneven: float) -> None:
+    """With unequal weights, too, and however few objects a classifier judges."""
+    rng = np.random.default_rng(6)
+    n = 40_000
+    classes = rng.integers(3, size=n)
+    votes = noisy(rng, classes, 3, 2, 0.7)
+    votes[rng.random(n) < missing, 1] = -1
+    table = LabelTable.read(votes, rng.integers(n // 30, size=(n, 1)), classes=range(3))
+    found = screening(Objects.of(table, np.exp(uneven * rng.normal(size=n))), np.ones(1, dtype=np.bool_))
+    assert found is not None
+    assert found.means[0] == pytest.approx(found.means[1], rel=0.1)
+
+
+def test_few_objects_or_no_weight_tell_nothing() -> None:
+    rng = np.random.default_rng(7)
+    votes = np.array([[0, -1], [-1, 1]] * 60)
+    votes[:20] = rng.integers(2, size=(20, 2))
+    heard = np.ones(1, dtype=np.bool_)
+    clusters = rng.integers(2, size=(120, 1))
+    assert screening(table_of(votes, clusters, 2), heard) is None
+    votes[:40] = rng.integers(2, size=(40, 2))
+    assert screening(table_of(votes, clusters, 2), heard) is not None
+    weights = np.ones(120)
+    weights[:40] = 0.0
+    assert screening(Objects.of(LabelTable.read(votes, clusters), weights), heard) is None
+    model = bc3e.BC3E(random_state=0).fit(votes, clusters, sample_weight=weights)
+    assert np.isfinite(model.probabilities_).all()
+
+
+def test_order_of_the_clusters_does_not_matter_where_memberships_are_tied() -> None:
+    rng = np.random.default_rng(8)
+    classes = rng.integers(6, size=800)
+    votes = noisy(rng, classes, 6, 3, 0.5)
+    members = np.eye(6)[classes]
+    members[::2] = (members[::2] + np.eye(6)[rng.integers(6, size=400)]) / 2
+    order = rng.permutation(6)
+    one, two = (table_of(votes, [given], 6) for given in (members, members[:, order]))
+    heard = np.ones(1, dtype=np.bool_)
+    found, again = screening(one, heard), screening(two, heard)
+    assert found is not None
+    assert again is not None
+    assert np.allclose(found.means, again.means, atol=1e-12)
 
 
 def test_little_noise_warrants_little() -> None:
@@ -105,11 +163,13 @@ def test_little_noise_warrants_little() -> None:
 
 
 def test_nothing_to_compare() -> None:
-    alone = table_of(np.zeros((5, 2), dtype=int), np.arange(5)[:, None], 2)
+    alone = table_of(np.zeros((50, 2), dtype=int), np.arange(50)[:, None], 2)
     assert screening(alone, np.ones(1, dtype=np.bool_)) is None
-    one_vote = np.array([[0, -1], [-1, 1], [1, -1], [-1, 0]])
-    assert screening(table_of(one_vote, np.zeros((4, 1)), 2), np.ones(1, dtype=np.bool_)) is None
-    assert screening(table_of(one_vote[:, :1], np.zeros((4, 1)), 2), np.zeros(1, dtype=np.bool_)) is None
+    one_vote = np.array([[0, -1], [-1, 1], [1, -1], [-1, 0]] * 20)
+    assert screening(table_of(one_vote, np.zeros((80, 1)), 2), np.ones(1, dtype=np.bool_)) is None
+    assert (
+        screening(table_of(one_vote[:, :1], np.zeros((80, 1)), 2), np.zeros(1, dtype=np.bool_)) is None
+    )
 
 
 def test_objects_that_are_alike_count_as_often_as_there_are() -> None:

@@ -95,7 +95,7 @@ def parts() -> dict[str, Variant]:
             found[f"{names[0].rsplit('.', 1)[1]} {value:g}"] = Variant(changed=changed)
     alike = {"bc3e.inquiry.classifier_weights": every_classifier_alike}
     found["every classifier alike"] = Variant(changed=alike)
-    found["no witness asked"] = Variant(changed={"bc3e.learning.choose_total": never_more})
+    found["no witness asked"] = Variant(changed={"bc3e.selection.witnessed_total": never_more})
     return found
 
 

@@ -90,9 +90,7 @@ def _hashed(keys: NDArray[np.int64], expected: int) -> tuple[NDArray[np.intp], N
 
     numbers = np.empty(len(keys), dtype=np.int32)
     bits, found = max(2 * expected, 16).bit_length(), -1
-    while (
-        found < 0
-    ):  # seldom twice: some keys are much more frequent than others, and hid how many there are
+    while found < 0:  # seldom twice: frequent keys can hide how many others there are
         most = min(3 << (bits - 2), len(keys))
         places = np.empty(most, dtype=np.int64)
         found = number_keys(keys, bits, most, numbers, places)

@@ -30,7 +30,9 @@ def number_keys(
     found = 0
     for n in range(keys.shape[0]):
         key = keys[n]
-        at = np.int64((np.uint64(key) * SPREAD) >> shift)
+        mixed = np.uint64(key)
+        mixed ^= mixed >> np.uint64(32)  # or keys at some distances from each other would meet
+        at = np.int64((mixed * SPREAD) >> shift)
         while slots[at] >= 0 and held[at] != key:
             at = (at + 1) & last
         number = slots[at]

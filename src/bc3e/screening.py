@@ -18,6 +18,7 @@ clusters are worth 3 N / W.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,11 @@ from bc3e.columns import Column, LabelColumn
 from bc3e.model.evidence import FloatArray
 from bc3e.objects import Objects
 
-ALONE = 1e-9  # an object that has its cluster, but for rounding, to itself
+ALONE = 1e-9  # what is left of an object beside its cluster, but for rounding, if it has that to itself
+ENOUGH = 30.0  # objects with two votes from which on the errors of means are known
+TRACE = 0.1  # share of an even share of the votes up to which a class is not counted
+NOTHING = 1e-12  # a difference that may be rounding
+DIGITS = 12  # to which memberships are compared
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Screening:
     votes : float
         Votes of an object, on average.
     classes : int
-        Classes that any of the votes is for.
+        Classes that more than a trace of the votes is for.
     """
 
     means: FloatArray
@@ -63,13 +68,13 @@ class Screening:
 
     def _below(self, factors: FloatArray, errors: float) -> bool:
         deviation = np.sqrt(max(0.0, float(factors @ self.covariance @ factors)))
-        return bool(factors @ self.means + errors * deviation < 0.0)
+        return bool(factors @ self.means + errors * deviation < -NOTHING)
 
 
 def screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
     """Variance components inside the clusterings that are heard, on average.
 
-    None if there is nothing to compare. Of soft votes the strongest class is taken, of soft
+    None if there is too little to compare. Of soft votes the strongest class is taken, of soft
     clusterings the strongest cluster.
     """
     table, k = objects.table, len(objects.table.classes)
@@ -84,27 +89,39 @@ def screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
         inside[:, known] += shared[known], spread[known]
         times += known
     known = np.isfinite(overall) & (times > 0)
-    if objects.counts[known].sum() < 2.0:
+    mass, copies = objects.weights[known], objects.counts[known]
+    # Objects of equal weight that would tell as much.
+    size = mass.sum() ** 2 / max(np.sum(mass**2 / copies), NOTHING)
+    if size < ENOUGH:
         return None
     parts = np.stack([inside[0], overall, inside[1]])[:, known]
     parts[[0, 2]] /= times[known]
-    mass, votes = objects.weights[known], (chosen >= 0).sum(axis=1)
     means = np.average(parts, axis=1, weights=mass)
     away = parts - means[:, None]
-    covariance = (mass * away) @ away.T / (mass.sum() * objects.counts[known].sum())
+    votes = (chosen >= 0).sum(axis=1)
     return Screening(
         means=means,
-        covariance=covariance,
+        covariance=(mass * away) @ away.T / (mass.sum() * size),
         votes=float(np.average(votes[known], weights=mass)),
-        classes=len(np.unique(chosen[chosen >= 0])),
+        classes=_classes(chosen, k, objects.weights),
     )
 
 
+def _classes(chosen: NDArray[np.intp], k: int, weights: FloatArray) -> int:
+    """Classes that more than a trace of the votes is for: a stray vote makes no further class."""
+    rows, columns = np.nonzero(chosen >= 0)
+    votes = np.bincount(chosen[rows, columns], weights=weights[rows], minlength=k)
+    return int(np.count_nonzero(votes > TRACE * votes.sum() / k))
+
+
 def _strongest(column: Column) -> NDArray[np.intp]:
-    """The cluster of each object, -1 where missing."""
+    """The cluster of each object, -1 where it is missing or not one alone is the strongest."""
     if isinstance(column, LabelColumn):
         return column.codes.astype(np.intp, copy=False)
-    return np.where(column.scores.any(axis=1), column.scores.argmax(axis=1), -1)
+    scores = np.round(column.scores, DIGITS)
+    largest = scores.max(axis=1, keepdims=True)
+    clear = (largest[:, 0] > 0) & (np.count_nonzero(scores == largest, axis=1) == 1)
+    return np.where(clear, scores.argmax(axis=1), -1)
 
 
 def _components(
@@ -112,28 +129,45 @@ def _components(
 ) -> tuple[FloatArray, FloatArray]:
     """Each row's part in the covariance of two votes and in the variance of one; NaN without two.
 
-    Deviations from the mean of a cluster that an object belongs to itself are too small by its part
-    in that mean. That is made up for: independent votes have covariance 0 in clusters of any size.
+    Deviations from the means of a cluster that an object belongs to itself are too small by its part
+    in these means, and by what the two means have in common. That is made up for, so clusters of any
+    size and classifiers that judge different objects of them do not look better or worse.
     """
-    rows, n_clusters = len(clusters), int(clusters.max(initial=0)) + 1
-    together, squares, votes = np.zeros((rows, k)), np.zeros(rows), np.zeros(rows)
+    rows, cells = len(clusters), int(clusters.max(initial=0)) + 1
+    own = objects.weights / objects.counts  # weight of one object: those of a row count alike
+    voted, means, sizes = [], [], []
+    squares, votes = np.zeros(rows), np.zeros(rows)
     for choice in chosen.T:
-        there = np.flatnonzero((clusters >= 0) & (choice >= 0))
-        cells = clusters[there] * k + choice[there]
-        counts = np.bincount(cells, weights=objects.weights[there], minlength=n_clusters * k)
-        counts = counts.reshape(n_clusters, k)
-        sizes = counts.sum(axis=1)[clusters[there]]
-        own = objects.unit / sizes
-        there, sizes, own = (part[own < 1.0 - ALONE] for part in (there, sizes, own))
-        away = -counts[clusters[there]] / sizes[:, None]
-        away[np.arange(len(there)), choice[there]] += 1.0
-        away /= np.sqrt(1.0 - own)[:, None]
-        together[there] += away
-        squares[there] += np.sum(away**2, axis=1)
-        votes[there] += 1.0
-    two = votes > 1.0
-    shared, spread = np.full(rows, np.nan), np.full(rows, np.nan)
-    pairs = votes[two] * (votes[two] - 1.0)
-    shared[two] = (np.sum(together[two] ** 2, axis=1) - squares[two]) / pairs
-    spread[two] = squares[two] / votes[two]
-    return shared, spread
+        there = (clusters >= 0) & (choice >= 0) & (own > 0)
+        at, said = clusters[there], choice[there]
+        counts = np.bincount(at * k + said, weights=objects.weights[there], minlength=cells * k)
+        counts = counts.reshape(cells, k)
+        size = counts.sum(axis=1)
+        mean = counts / np.where(size > 0, size, 1.0)[:, None]
+        left = 1.0 - own[there] / size[at]
+        beside = left > ALONE
+        spread = 1.0 - 2.0 * mean[at, said] + np.sum(mean**2, axis=1)[at]
+        found = np.flatnonzero(there)[beside]
+        squares[found] += spread[beside] / left[beside]
+        votes[found] += 1.0
+        voted.append(there)
+        means.append(mean)
+        sizes.append(size)
+    shared, pairs = np.zeros(rows), np.zeros(rows)
+    for a, b in combinations(range(chosen.shape[1]), 2):
+        both = np.flatnonzero(voted[a] & voted[b])
+        at, one, two = clusters[both], chosen[both, a], chosen[both, b]
+        common = np.bincount(at, weights=objects.weights[both] * own[both], minlength=cells)
+        product = sizes[a][at] * sizes[b][at]
+        left = 1.0 - own[both] / sizes[a][at] - own[both] / sizes[b][at] + common[at] / product
+        same = (one == two) - means[a][at, two] - means[b][at, one]
+        beside = left > ALONE
+        found = both[beside]
+        shared[found] += (same + np.sum(means[a] * means[b], axis=1)[at])[beside] / left[beside]
+        pairs[found] += 1.0
+    known = (pairs > 0) & (votes > 0)
+    nothing = np.full(rows, np.nan)
+    return (
+        np.divide(shared, pairs, out=nothing.copy(), where=known),
+        np.divide(squares, votes, out=nothing, where=known),
+    )

@@ -28,8 +28,8 @@ from bc3e.model.evidence import FloatArray
 from bc3e.objects import Objects
 from bc3e.screening import Screening, screening
 
-CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, that needs no witness
-TOTALS = (1.0, 3.0)  # and what may be chosen with witnesses
+CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
+TOTALS = (1.0, 3.0)  # and what may be chosen with support
 SAMPLE = 10_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
@@ -103,7 +103,7 @@ def unwitnessed_total(found: Screening, vote_weight: float) -> float:
     """
     for total, share in WITHOUT.items():
         left = share * (1.0 - 2.0 / max(found.classes, 2))
-        if found.leaves(left, ERRORS) and found.warrants(total, vote_weight, ERRORS):
+        if left > 0.0 and found.leaves(left, ERRORS) and found.warrants(total, vote_weight, ERRORS):
             return total
     return CAUTIOUS
 

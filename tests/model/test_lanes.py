@@ -8,10 +8,11 @@ import pytest
 from bc3e.labels import LabelTable
 from bc3e.model.calibration import softmax, tempered
 from bc3e.model.compiled import kernel
-from bc3e.model.inference import Workers, cold_state, e_step
+from bc3e.model.inference import State, Workers, cold_state, e_step
 from bc3e.model.lanes import LANES, LOWEST, exp, log
 from bc3e.model.parameters import Parameters, normalize_profiles
 from bc3e.model.vectors import get, put
+from tests.generation import HOSTILE
 from tests.model.test_reference import random_problem
 
 ULP = np.finfo(np.float64).eps
@@ -100,3 +101,14 @@ def test_a_row_alone_has_the_shares_that_it_has_in_company(k: int) -> None:
     for many in (softmax, lambda rows: tempered(rows, 1.7)):
         alone = np.concatenate([many(row[None]) for row in (values if many is softmax else votes)])
         assert (alone == many(values if many is softmax else votes)).all()
+
+
+@pytest.mark.parametrize("kind", ["plain", "soft", "many missing"])
+def test_fresh_posteriors_begin_in_the_cold_state(kind: str) -> None:
+    evidence, parameters = random_problem(HOSTILE.index(kind) + len(HOSTILE))
+    for grouped in (evidence, evidence.apart()):
+        state = State.room(grouped.n_patterns, grouped.n_classes)
+        e_step(grouped, parameters, state, structured=True, sweeps=0, workers=Workers(1), fresh=True)
+        cold = cold_state(grouped, parameters)
+        for name in ("mean", "tendency", "a", "d", "g"):
+            assert np.array_equal(getattr(state, name), getattr(cold, name)), name

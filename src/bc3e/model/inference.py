@@ -108,7 +108,7 @@ def _cold(a: FloatArray, label_weight: FloatArray, parameters: Parameters) -> St
 
 def _spread(weight: FloatArray, k: int) -> FloatArray:
     """Weights (n,) spread evenly over the classes, (n, k)."""
-    return np.repeat(weight / k, k).reshape(-1, k)
+    return np.repeat(weight * (1.0 / k), k).reshape(-1, k)  # as kernels do: label weight times 1/k
 
 
 class Workers:
