@@ -12,7 +12,7 @@ import bc3e
 from bc3e import selection
 from bc3e.labels import LabelTable
 from bc3e.objects import Objects
-from bc3e.screening import Screening, screening
+from bc3e.screening import Screening, joint_screening, screening
 from bc3e.selection import choose_total, unwitnessed_total
 
 
@@ -199,3 +199,26 @@ def test_errors_that_most_classifiers_make_are_put_right_without_a_witness() -> 
     assert model.evidence_weights_.sum() == pytest.approx(3.0)
     before = LabelTable.read(votes, None).soft_vote().argmax(axis=1)
     assert np.mean(model.labels_ == classes) > np.mean(before == classes) + 0.2
+
+
+@pytest.mark.parametrize(("k", "strays"), [(3, 0.4), (5, 0.3), (10, 0.4)])
+def test_clusterings_that_err_apart_from_each_other_explain_together(k: int, strays: float) -> None:
+    """Each of them mixes much, and none alone would be heard."""
+    rng = np.random.default_rng(9)
+    classes = rng.integers(k, size=3000)
+    votes = noisy(rng, classes, k, 3, 0.6)
+    clusters = np.where(
+        rng.random((3000, 8)) < strays,
+        rng.integers(3 * k, size=(3000, 8)),
+        3 * classes[:, None] + rng.integers(3, size=(3000, 8)),
+    )
+    objects, heard = table_of(votes, clusters, k), np.ones(8, dtype=np.bool_)
+    each, together = screening(objects, heard), joint_screening(objects, heard)
+    assert each is not None
+    assert together is not None
+    assert not each.leaves(selection.UNEXPLAINED)
+    assert together.leaves(0.2, 1.0)
+    model = bc3e.BC3E(random_state=0).fit(votes, clusters)
+    assert model.evidence_weights_.sum() == pytest.approx(3.0)
+    before = LabelTable.read(votes, None).soft_vote().argmax(axis=1)
+    assert np.mean(model.labels_ == classes) > np.mean(before == classes) + 0.05

@@ -6,7 +6,8 @@ them on this and the other on *another object* of its cluster, and how their vot
 cluster is noise. If a cluster mixes classes, both see who is who in it, and agree on the same object
 more often. So the covariance of two classifiers' votes inside clusters, next to their covariance over
 all objects, is the share of their common knowledge that the clusters do *not* explain. Errors that
-classifiers share count as knowledge here: clusters look worse by them, not better.
+classifiers share on some objects of a cluster count as knowledge here: clusters look worse by them,
+not better. Only an error that they share on a whole cluster goes unnoticed.
 
 These are the variance components of a random effects model. The mean of an object's votes varies
 inside its cluster by what the classifiers have in common there, W, and by the noise that each adds of
@@ -17,6 +18,7 @@ clusters are worth 3 N / W.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -57,6 +59,11 @@ class Screening:
     votes: float
     classes: int
 
+    @property
+    def left(self) -> float:
+        """The share of what classifiers have in common that clusters leave unexplained."""
+        return float(self.means[0] / max(self.means[1], NOTHING))
+
     def leaves(self, share: float, errors: float = 0.0) -> bool:
         """Whether clusters leave less than a share of what classifiers have in common."""
         return self._below(np.array([1.0, -share, 0.0]), errors)
@@ -72,19 +79,36 @@ class Screening:
 
 
 def screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
-    """Variance components inside the clusterings that are heard, on average.
+    """Variance components inside the clusters of the clusterings that are heard, on average.
 
     None if there is too little to compare. Of soft votes the strongest class is taken, of soft
     clusterings the strongest cluster.
     """
-    table, k = objects.table, len(objects.table.classes)
-    chosen = winners(table)
-    everywhere = np.zeros(table.n_objects, dtype=np.intp)
-    overall, _ = _components(everywhere, chosen, k, objects)
-    inside = np.zeros((2, table.n_objects))
-    times = np.zeros(table.n_objects)
-    for column in (table.clusters[m] for m in np.flatnonzero(heard)):
-        shared, spread = _components(_strongest(column), chosen, k, objects)
+    return _measured(_heard_clusters(objects, heard), winners(objects.table), objects)
+
+
+def joint_screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
+    """Variance components in what the clusterings that are heard say together.
+
+    Clusterings that err apart from each other leave much each, and little together.
+    """
+    chosen = winners(objects.table)
+    return _measured([_together(_heard_clusters(objects, heard), chosen, objects)], chosen, objects)
+
+
+def _heard_clusters(objects: Objects, heard: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    return [_strongest(objects.table.clusters[m]) for m in np.flatnonzero(heard)]
+
+
+def _measured(
+    clusterings: Sequence[NDArray[np.intp]], chosen: NDArray[np.intp], objects: Objects
+) -> Screening | None:
+    """Variance components inside the clusters of some clusterings, on average; None if unknown."""
+    rows, k = objects.table.n_objects, len(objects.table.classes)
+    overall, _ = _components(np.zeros(rows, dtype=np.intp), chosen, k, objects)
+    inside, times = np.zeros((2, rows)), np.zeros(rows)
+    for clusters in clusterings:
+        shared, spread = _components(clusters, chosen, k, objects)
         known = np.isfinite(shared)
         inside[:, known] += shared[known], spread[known]
         times += known
@@ -105,6 +129,36 @@ def screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
         votes=float(np.average(votes[known], weights=mass)),
         classes=_classes(chosen, k, objects.weights),
     )
+
+
+def _together(
+    clusterings: Sequence[NDArray[np.intp]], chosen: NDArray[np.intp], objects: Objects
+) -> NDArray[np.intp]:
+    """The class that all clusters of an object name together, by the votes of the others in them.
+
+    Clusterings count as independent: log-odds of the votes in each cluster, without those of the object
+    itself, are added up. -1 for objects without a cluster.
+    """
+    k = len(objects.table.classes)
+    cast = np.stack([np.count_nonzero(chosen == i, axis=1) for i in range(k)], axis=1).astype(np.float64)
+    total = objects.weights @ cast
+    frequency = (total + NOTHING) / (total + NOTHING).sum()
+    own = cast * (objects.weights / objects.counts)[:, None]
+    unit = (
+        objects.unit * chosen.shape[1]
+    )  # votes of one object: how far few votes in a cluster are believed
+    odds = np.tile(np.log(frequency), (len(cast), 1))
+    for clusters in clusterings:
+        there = np.flatnonzero(clusters >= 0)
+        at = clusters[there]
+        votes = np.zeros((int(clusters.max(initial=0)) + 1, k))
+        np.add.at(votes, at, objects.weights[there, None] * cast[there])
+        others = np.maximum(votes[at] - own[there], 0.0)
+        shares = (others + unit * frequency) / (others.sum(axis=1, keepdims=True) + unit)
+        odds[there] += np.log(shares) - np.log(frequency)
+    named = np.round(odds, DIGITS - 3).argmax(axis=1)  # of equals the first, whatever their rounding
+    placed = np.any([clusters >= 0 for clusters in clusterings], axis=0) if clusterings else False
+    return np.where(placed, named, -1)
 
 
 def _classes(chosen: NDArray[np.intp], k: int, weights: FloatArray) -> int:

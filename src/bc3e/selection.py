@@ -1,18 +1,18 @@
 """How much the clusterings may say, decided without a label.
 
-Only clusterings that predict the votes significantly are heard, and only if their clusters explain
-half of what the classifiers have in common (:mod:`bc3e.screening`): clusters that mix what classifiers
-keep apart are no judge of them. Then together they count a quarter of a label: enough to settle what
-the votes leave nearly open, and only between two labels that equally many classifiers choose
-(:func:`bc3e.agreement.kept_labels`). To count more, clusters have to leave so little of what classifiers
-have in common that differences inside them are mostly noise, or they need witnesses; they never count
-more than that noise warrants. For a witness a classifier is hidden, the others are refined with the
-clusterings at some larger weight, and each label that this changes is put to the hidden classifier:
-does it side with the new label or with the old one? A weight is allowed if the new labels win this vote
-clearly, also among those that overturn a majority of the other classifiers, and there whoever is left
-out of the count: one witness is none. Of several the one with the largest margin is used. Classifiers
-that share errors side with the old label too often, so the rule errs on the side of leaving the votes
-alone.
+Only clusterings that predict the votes significantly are heard, and only if their clusters, one by one
+or together, explain half of what the classifiers have in common (:mod:`bc3e.screening`): clusters that
+mix what classifiers keep apart are no judge of them. Then together they count a quarter of a label:
+enough to settle what the votes leave nearly open, and only between two labels that equally many
+classifiers choose (:func:`bc3e.agreement.kept_labels`). To count more, clusters have to leave so
+little of what classifiers have in common that differences inside them are mostly noise, or they need
+witnesses; they never count more than that noise warrants. For a witness a classifier is hidden, the
+others are refined with the clusterings at some larger weight, and each label that this changes is put
+to the hidden classifier: does it side with the new label or with the old one? A weight is allowed if
+the new labels win this vote clearly, also among those that overturn a majority of the other
+classifiers, and there whoever is left out of the count: one witness is none. Of several the one with
+the largest margin is used. Classifiers that share errors side with the old label too often, so the rule
+errs on the side of leaving the votes alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scipy.special import ndtri
 from bc3e.agreement import independent_witnesses, leading_class, outvoted, times_chosen, winners
 from bc3e.model.evidence import FloatArray
 from bc3e.objects import Objects
-from bc3e.screening import Screening, screening
+from bc3e.screening import Screening, joint_screening, screening
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
 TOTALS = (1.0, 3.0)  # and what may be chosen with support
@@ -81,14 +81,19 @@ def choose_total(
     if len(objects.table.votes) < 2:  # nobody to compare with
         return CAUTIOUS
     objects = objects.sample(SAMPLE, seed)
-    found = screening(objects, hear(objects))
-    if found is None:
+    heard = hear(objects)
+    each, together = screening(objects, heard), joint_screening(objects, heard)
+    if each is None or together is None:
         return CAUTIOUS
-    if not found.leaves(UNEXPLAINED):
+    if not (each.leaves(UNEXPLAINED) or together.leaves(UNEXPLAINED)):
         return 0.0
-    votes = found.votes if vote_weight is None else vote_weight
-    sure = unwitnessed_total(found, votes)
-    asked = [total for total in TOTALS if total > sure and found.warrants(total, votes)]
+    votes = each.votes if vote_weight is None else vote_weight
+    sure = unwitnessed_total(each, votes)
+    asked = [
+        total
+        for total in TOTALS
+        if total > sure and (each.warrants(total, votes) or together.warrants(total, votes))
+    ]
     return max(sure, witnessed_total(objects, refine, asked)) if asked else sure
 
 
