@@ -140,25 +140,26 @@ def _together(
     itself, are added up. -1 for objects without a cluster.
     """
     k = len(objects.table.classes)
-    cast = np.stack([np.count_nonzero(chosen == i, axis=1) for i in range(k)], axis=1).astype(np.float64)
-    total = objects.weights @ cast
-    frequency = (total + NOTHING) / (total + NOTHING).sum()
-    own = cast * (objects.weights / objects.counts)[:, None]
-    unit = (
-        objects.unit * chosen.shape[1]
-    )  # votes of one object: how far few votes in a cluster are believed
-    odds = np.tile(np.log(frequency), (len(cast), 1))
+    everybody = _Votes(np.zeros(len(chosen), dtype=np.intp), chosen, k, objects)
+    total = everybody.counts.sum(axis=0)[0] + NOTHING
+    frequency = total / total.sum()
+    cast = np.stack([np.count_nonzero(chosen == i, axis=1) for i in range(k)], axis=1)
+    own = cast * everybody.own[:, None]
+    # Few votes in a cluster are believed as far as they exceed those of one object.
+    prior = objects.unit * chosen.shape[1] * frequency
+    odds, times = np.zeros(own.shape), np.zeros(len(chosen))
     for clusters in clusterings:
-        there = np.flatnonzero(clusters >= 0)
-        at = clusters[there]
-        votes = np.zeros((int(clusters.max(initial=0)) + 1, k))
-        np.add.at(votes, at, objects.weights[there, None] * cast[there])
-        others = np.maximum(votes[at] - own[there], 0.0)
-        shares = (others + unit * frequency) / (others.sum(axis=1, keepdims=True) + unit)
-        odds[there] += np.log(shares) - np.log(frequency)
+        votes = _Votes(clusters, chosen, k, objects)
+        others = votes.counts.sum(axis=0).take(votes.at, axis=0)
+        others -= own
+        others += prior
+        told = np.log(np.maximum(others, prior, out=others), out=others)
+        there = clusters >= 0
+        odds += told if there.all() else told * there[:, None]
+        times += there
+    odds += (1.0 - times)[:, None] * np.log(frequency)
     named = np.round(odds, DIGITS - 3).argmax(axis=1)  # of equals the first, whatever their rounding
-    placed = np.any([clusters >= 0 for clusters in clusterings], axis=0) if clusterings else False
-    return np.where(placed, named, -1)
+    return np.where(times > 0, named, -1)
 
 
 def _classes(chosen: NDArray[np.intp], k: int, weights: FloatArray) -> int:
@@ -178,6 +179,38 @@ def _strongest(column: Column) -> NDArray[np.intp]:
     return np.where(clear, scores.argmax(axis=1), -1)
 
 
+class _Votes:
+    """Votes of every classifier in every cluster; missing clusters are one more cluster, of no weight.
+
+    Attributes
+    ----------
+    own : (P,) array
+        Weight of one object; those of a row count alike.
+    at : (P,) array
+        Cluster of each row.
+    valid : list of (P,) arrays
+        Which rows have a cluster and a vote of a classifier.
+    cells : list of (P,) arrays
+        Cluster and vote as one number.
+    counts : (r1, clusters, k) array
+    """
+
+    def __init__(
+        self, clusters: NDArray[np.intp], chosen: NDArray[np.intp], k: int, objects: Objects
+    ) -> None:
+        size = int(clusters.max(initial=-1)) + 1
+        self.own = objects.weights / objects.counts
+        self.at = np.where(clusters >= 0, clusters, size)
+        placed = (clusters >= 0) & (self.own > 0)
+        self.valid = [placed & (choice >= 0) for choice in chosen.T]
+        self.cells = [self.at * k + np.maximum(choice, 0) for choice in chosen.T]
+        found = [
+            np.bincount(cells, weights=objects.weights * valid, minlength=(size + 1) * k)
+            for cells, valid in zip(self.cells, self.valid, strict=True)
+        ]
+        self.counts = np.reshape(found, (len(found), size + 1, k))
+
+
 def _components(
     clusters: NDArray[np.intp], chosen: NDArray[np.intp], k: int, objects: Objects
 ) -> tuple[FloatArray, FloatArray]:
@@ -187,38 +220,30 @@ def _components(
     in these means, and by what the two means have in common. That is made up for, so clusters of any
     size and classifiers that judge different objects of them do not look better or worse.
     """
-    rows, cells = len(clusters), int(clusters.max(initial=0)) + 1
-    own = objects.weights / objects.counts  # weight of one object: those of a row count alike
-    voted, means, sizes = [], [], []
+    held = _Votes(clusters, chosen, k, objects)
+    at, own, rows = held.at, held.own, len(clusters)
+    sizes = held.counts.sum(axis=2)
+    over = 1.0 / np.where(sizes > 0, sizes, 1.0)
+    means = held.counts * over[:, :, None]
+    parts = [own * inverse.take(at) for inverse in over]  # of each object in the mean of its cluster
     squares, votes = np.zeros(rows), np.zeros(rows)
-    for choice in chosen.T:
-        there = (clusters >= 0) & (choice >= 0) & (own > 0)
-        at, said = clusters[there], choice[there]
-        counts = np.bincount(at * k + said, weights=objects.weights[there], minlength=cells * k)
-        counts = counts.reshape(cells, k)
-        size = counts.sum(axis=1)
-        mean = counts / np.where(size > 0, size, 1.0)[:, None]
-        left = 1.0 - own[there] / size[at]
-        beside = left > ALONE
-        spread = 1.0 - 2.0 * mean[at, said] + np.sum(mean**2, axis=1)[at]
-        found = np.flatnonzero(there)[beside]
-        squares[found] += spread[beside] / left[beside]
-        votes[found] += 1.0
-        voted.append(there)
-        means.append(mean)
-        sizes.append(size)
+    for a, valid in enumerate(held.valid):
+        spread = np.sum(means[a] ** 2, axis=1).take(at) - 2.0 * means[a].reshape(-1).take(held.cells[a])
+        left = 1.0 - parts[a]
+        beside = valid & (left > ALONE)
+        squares += beside * (1.0 + spread) / np.where(beside, left, 1.0)
+        votes += beside
     shared, pairs = np.zeros(rows), np.zeros(rows)
-    for a, b in combinations(range(chosen.shape[1]), 2):
-        both = np.flatnonzero(voted[a] & voted[b])
-        at, one, two = clusters[both], chosen[both, a], chosen[both, b]
-        common = np.bincount(at, weights=objects.weights[both] * own[both], minlength=cells)
-        product = sizes[a][at] * sizes[b][at]
-        left = 1.0 - own[both] / sizes[a][at] - own[both] / sizes[b][at] + common[at] / product
-        same = (one == two) - means[a][at, two] - means[b][at, one]
-        beside = left > ALONE
-        found = both[beside]
-        shared[found] += (same + np.sum(means[a] * means[b], axis=1)[at])[beside] / left[beside]
-        pairs[found] += 1.0
+    for a, b in combinations(range(len(held.valid)), 2):
+        both = held.valid[a] & held.valid[b]
+        common = np.bincount(at, weights=objects.weights * own * both, minlength=sizes.shape[1])
+        left = 1.0 - parts[a] - parts[b] + (common * over[a] * over[b]).take(at)
+        same = (chosen[:, a] == chosen[:, b]) + np.sum(means[a] * means[b], axis=1).take(at)
+        same -= means[a].reshape(-1).take(held.cells[b])
+        same -= means[b].reshape(-1).take(held.cells[a])
+        beside = both & (left > ALONE)
+        shared += beside * same / np.where(beside, left, 1.0)
+        pairs += beside
     known = (pairs > 0) & (votes > 0)
     nothing = np.full(rows, np.nan)
     return (

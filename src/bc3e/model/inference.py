@@ -22,7 +22,7 @@ from bc3e.model.parameters import Parameters
 from bc3e.model.rows import row_sum
 from bc3e.model.statistics import Statistics
 
-BLOCK = 4096
+BLOCK = 8192
 
 Result = TypeVar("Result")
 Rows = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]  # of a state
