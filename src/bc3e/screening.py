@@ -25,16 +25,16 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import winners
+from bc3e.agreement import DIGITS, leading_class, times_chosen, winners
 from bc3e.columns import Column, LabelColumn
 from bc3e.model.evidence import FloatArray
+from bc3e.model.rows import weighed_sum
 from bc3e.objects import Objects
 
 ALONE = 1e-9  # what is left of an object beside its cluster, but for rounding, if it has that to itself
 ENOUGH = 30.0  # objects with two votes from which on the errors of means are known
 TRACE = 0.1  # share of an even share of the votes up to which a class is not counted
 NOTHING = 1e-12  # a difference that may be rounding
-DIGITS = 12  # to which memberships are compared
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,6 @@ class Screening:
     covariance: FloatArray
     votes: float
     classes: int
-
-    @property
-    def left(self) -> float:
-        """The share of what classifiers have in common that clusters leave unexplained."""
-        return float(self.means[0] / max(self.means[1], NOTHING))
 
     def leaves(self, share: float, errors: float = 0.0) -> bool:
         """Whether clusters leave less than a share of what classifiers have in common."""
@@ -125,7 +120,7 @@ def _measured(
     votes = (chosen >= 0).sum(axis=1)
     return Screening(
         means=means,
-        covariance=(mass * away) @ away.T / (mass.sum() * size),
+        covariance=np.einsum("n,in,jn->ij", mass, away, away) / (mass.sum() * size),
         votes=float(np.average(votes[known], weights=mass)),
         classes=_classes(chosen, k, objects.weights),
     )
@@ -139,12 +134,10 @@ def _together(
     Clusterings count as independent: log-odds of the votes in each cluster, without those of the object
     itself, are added up. -1 for objects without a cluster.
     """
-    k = len(objects.table.classes)
-    everybody = _Votes(np.zeros(len(chosen), dtype=np.intp), chosen, k, objects)
-    total = everybody.counts.sum(axis=0)[0] + NOTHING
+    k, cast = len(objects.table.classes), times_chosen(objects.table)
+    total = weighed_sum(objects.weights, cast) + NOTHING
     frequency = total / total.sum()
-    cast = np.stack([np.count_nonzero(chosen == i, axis=1) for i in range(k)], axis=1)
-    own = cast * everybody.own[:, None]
+    own = cast * (objects.weights / objects.counts)[:, None]
     # Few votes in a cluster are believed as far as they exceed those of one object.
     prior = objects.unit * chosen.shape[1] * frequency
     odds, times = np.zeros(own.shape), np.zeros(len(chosen))
@@ -158,8 +151,7 @@ def _together(
         odds += told if there.all() else told * there[:, None]
         times += there
     odds += (1.0 - times)[:, None] * np.log(frequency)
-    named = np.round(odds, DIGITS - 3).argmax(axis=1)  # of equals the first, whatever their rounding
-    return np.where(times > 0, named, -1)
+    return np.where(times > 0, leading_class(odds), -1)
 
 
 def _classes(chosen: NDArray[np.intp], k: int, weights: FloatArray) -> int:
