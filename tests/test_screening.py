@@ -12,12 +12,17 @@ import bc3e
 from bc3e import selection
 from bc3e.labels import LabelTable
 from bc3e.objects import Objects
-from bc3e.screening import Screening, joint_screening, screening
+from bc3e.screening import Screening, screenings
 from bc3e.selection import choose_total, unwitnessed_total
 
 
 def table_of(votes: Any, clusters: Any, k: int) -> Objects:
     return Objects.of(LabelTable.read(votes, clusters, classes=range(k)))
+
+
+def screening(objects: Objects, heard: Any) -> Screening | None:
+    """What clusters leave, one clustering at a time."""
+    return screenings(objects, heard)[0]
 
 
 def noisy(rng: np.random.Generator, seen: Any, k: int, r1: int, right: float) -> Any:
@@ -213,7 +218,7 @@ def test_clusterings_that_err_apart_from_each_other_explain_together(k: int, str
         3 * classes[:, None] + rng.integers(3, size=(3000, 8)),
     )
     objects, heard = table_of(votes, clusters, k), np.ones(8, dtype=np.bool_)
-    each, together = screening(objects, heard), joint_screening(objects, heard)
+    each, together = screenings(objects, heard)
     assert each is not None
     assert together is not None
     assert not each.leaves(selection.UNEXPLAINED)

@@ -25,8 +25,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import DIGITS, leading_class, times_chosen, winners
+from bc3e.agreement import DIGITS, leading_class, winners
 from bc3e.columns import Column, LabelColumn
+from bc3e.grouping import distinct
 from bc3e.model.evidence import FloatArray
 from bc3e.model.rows import weighed_sum
 from bc3e.objects import Objects
@@ -73,92 +74,159 @@ class Screening:
         return bool(factors @ self.means + errors * deviation < -NOTHING)
 
 
-def screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
-    """Variance components inside the clusters of the clusterings that are heard, on average.
+def screenings(objects: Objects, heard: NDArray[np.bool_]) -> tuple[Screening | None, Screening | None]:
+    """Variance components inside the clusters of the clusterings that are heard.
 
-    None if there is too little to compare. Of soft votes the strongest class is taken, of soft
-    clusterings the strongest cluster.
+    First inside the clusters of one clustering, on average over these; then in what they say together:
+    clusterings that err apart from each other leave much each, and little together. None if there is too
+    little to compare. Of soft votes the strongest class is taken, of soft clusterings the strongest
+    cluster.
     """
-    return _measured(_heard_clusters(objects, heard), winners(objects.table), objects)
+    ballots = _Ballots(objects)
+    cells = [_Cells(_strongest(objects.table.clusters[m]), ballots) for m in np.flatnonzero(heard)]
+    everyone = _Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots)
+    overall = _components(everyone, ballots).take(everyone.of_row, axis=1)
+    together = _Cells(_together(cells, ballots), ballots)
+    return _measured(cells, overall, ballots), _measured([together], overall, ballots)
 
 
-def joint_screening(objects: Objects, heard: NDArray[np.bool_]) -> Screening | None:
-    """Variance components in what the clusterings that are heard say together.
+class _Ballots:
+    """What the classifiers of each object choose; objects that have the same, and weigh the same, once.
 
-    Clusterings that err apart from each other leave much each, and little together.
+    Attributes
+    ----------
+    k : int
+        Classes.
+    weights, counts : (P,) arrays
+        Weight of all objects of a row, and how many they are.
+    at : (P,) array
+        Ballot of each row.
+    chosen : (B, r1) array
+        Class that each classifier chooses, -1 where it does not vote.
+    own : (B,) array
+        Weight of one object; those of a row count alike.
+    votes : (B, k) array
+        Votes of one object for each class.
+    classes : int
+        Classes that more than a trace of all votes is for: a stray vote makes no further class.
+    prior : (k,) array
+        Class frequencies, times the votes of one object.
     """
-    chosen = winners(objects.table)
-    return _measured([_together(_heard_clusters(objects, heard), chosen, objects)], chosen, objects)
+
+    def __init__(self, objects: Objects) -> None:
+        self.k = len(objects.table.classes)
+        self.weights, self.counts = objects.weights, objects.counts
+        chosen, own = winners(objects.table), objects.weights / objects.counts
+        places, self.at = _alike(chosen, own, self.k)
+        self.chosen, self.own = chosen[places], own[places]
+        cast = np.zeros((len(places), self.k))
+        for choice in self.chosen.T:
+            voted = np.flatnonzero(choice >= 0)
+            cast[voted, choice[voted]] += 1.0
+        self.votes = cast * self.own[:, None]
+        mass = np.bincount(self.at, weights=objects.weights, minlength=len(places))
+        total = weighed_sum(mass.astype(np.float64, copy=False), cast)
+        self.classes = int(np.count_nonzero(total > TRACE * total.sum() / self.k))
+        total += NOTHING
+        self.prior = objects.unit * chosen.shape[1] * total / total.sum()
 
 
-def _heard_clusters(objects: Objects, heard: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    return [_strongest(objects.table.clusters[m]) for m in np.flatnonzero(heard)]
+def _alike(
+    chosen: NDArray[np.intp], own: FloatArray, k: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """A place of each different row of choices and weight, and the number of each row there."""
+    sizes, rank = np.unique(own, return_inverse=True)
+    if len(sizes) * (k + 1) ** chosen.shape[1] >= 2**63:
+        everyone = np.arange(len(own))
+        return everyone, everyone
+    keys = rank.astype(np.int64)
+    for choice in chosen.T:
+        keys *= k + 1
+        keys += choice + 1
+    return distinct(keys)
 
 
-def _measured(
-    clusterings: Sequence[NDArray[np.intp]], chosen: NDArray[np.intp], objects: Objects
-) -> Screening | None:
-    """Variance components inside the clusters of some clusterings, on average; None if unknown."""
-    rows, k = objects.table.n_objects, len(objects.table.classes)
-    overall, _ = _components(np.zeros(rows, dtype=np.intp), chosen, k, objects)
-    inside, times = np.zeros((2, rows)), np.zeros(rows)
-    for clusters in clusterings:
-        shared, spread = _components(clusters, chosen, k, objects)
-        known = np.isfinite(shared)
-        inside[:, known] += shared[known], spread[known]
-        times += known
-    known = np.isfinite(overall) & (times > 0)
-    mass, copies = objects.weights[known], objects.counts[known]
+class _Cells:
+    """The votes in every cluster: objects with the same cluster and ballot are one cell.
+
+    A missing cluster is one more cluster, of which nothing counts.
+
+    Attributes
+    ----------
+    of_row : (P,) array
+        Cell of each row.
+    at, ballot : (n,) arrays
+        Cluster and ballot of each cell.
+    placed : (n,) array
+        Whether it is a cell of a cluster, of objects that have a weight.
+    weights : (n,) array
+    counts : (r1, clusters, k) array
+        Votes of every classifier in every cluster.
+    """
+
+    def __init__(self, clusters: NDArray[np.intp], ballots: _Ballots) -> None:
+        size, different = int(clusters.max(initial=-1)) + 1, len(ballots.own)
+        place = np.where(clusters >= 0, clusters, size)
+        if (size + 1) * different <= len(clusters):  # else there is a cell for nearly every row
+            self.of_row = place * different + ballots.at
+            self.at = np.repeat(np.arange(size + 1), different)
+            self.ballot = np.tile(np.arange(different), size + 1)
+            weights = np.bincount(self.of_row, weights=ballots.weights, minlength=len(self.at))
+            self.weights: FloatArray = weights.astype(np.float64, copy=False)
+        else:
+            self.of_row, self.at, self.ballot = np.arange(len(place)), place, ballots.at
+            self.weights = ballots.weights
+        self.placed = (self.at < size) & (ballots.own[self.ballot] > 0)
+        heavy, found = self.weights * self.placed, []
+        for choice in ballots.chosen.T:
+            voted = choice[self.ballot]
+            cells = self.at * ballots.k + np.maximum(voted, 0)
+            mass = heavy * (voted >= 0)
+            found.append(np.bincount(cells, weights=mass, minlength=(size + 1) * ballots.k))
+        self.counts = np.reshape(found, (len(found), size + 1, ballots.k))
+
+
+def _measured(cells: Sequence[_Cells], overall: FloatArray, ballots: _Ballots) -> Screening | None:
+    """Variance components in the cells of some clusterings, on average; None if unknown."""
+    inside = np.zeros_like(overall)
+    for held in cells:
+        inside += _components(held, ballots).take(held.of_row, axis=1)
+    known = (overall[2] > 0) & (inside[2] > 0)
+    mass, copies = ballots.weights[known], ballots.counts[known]
     # Objects of equal weight that would tell as much.
     size = mass.sum() ** 2 / max(np.sum(mass**2 / copies), NOTHING)
     if size < ENOUGH:
         return None
-    parts = np.stack([inside[0], overall, inside[1]])[:, known]
-    parts[[0, 2]] /= times[known]
+    shared, spread, times = inside.compress(known, axis=1)
+    parts = np.stack([shared / times, overall[0].compress(known), spread / times])
     means = np.average(parts, axis=1, weights=mass)
     away = parts - means[:, None]
-    votes = (chosen >= 0).sum(axis=1)
+    votes = (ballots.chosen >= 0).sum(axis=1).take(ballots.at)
     return Screening(
         means=means,
-        covariance=np.einsum("n,in,jn->ij", mass, away, away) / (mass.sum() * size),
+        covariance=np.einsum("in,jn->ij", away * mass, away) / (mass.sum() * size),
         votes=float(np.average(votes[known], weights=mass)),
-        classes=_classes(chosen, k, objects.weights),
+        classes=ballots.classes,
     )
 
 
-def _together(
-    clusterings: Sequence[NDArray[np.intp]], chosen: NDArray[np.intp], objects: Objects
-) -> NDArray[np.intp]:
+def _together(cells: Sequence[_Cells], ballots: _Ballots) -> NDArray[np.intp]:
     """The class that all clusters of an object name together, by the votes of the others in them.
 
     Clusterings count as independent: log-odds of the votes in each cluster, without those of the object
     itself, are added up. -1 for objects without a cluster.
     """
-    k, cast = len(objects.table.classes), times_chosen(objects.table)
-    total = weighed_sum(objects.weights, cast) + NOTHING
-    frequency = total / total.sum()
-    own = cast * (objects.weights / objects.counts)[:, None]
     # Few votes in a cluster are believed as far as they exceed those of one object.
-    prior = objects.unit * chosen.shape[1] * frequency
-    odds, times = np.zeros(own.shape), np.zeros(len(chosen))
-    for clusters in clusterings:
-        votes = _Votes(clusters, chosen, k, objects)
-        others = votes.counts.sum(axis=0).take(votes.at, axis=0)
-        others -= own
-        others += prior
-        told = np.log(np.maximum(others, prior, out=others), out=others)
-        there = clusters >= 0
-        odds += told if there.all() else told * there[:, None]
-        times += there
-    odds += (1.0 - times)[:, None] * np.log(frequency)
+    prior = ballots.prior
+    odds, times = np.zeros((len(ballots.at), ballots.k)), np.zeros(len(ballots.at))
+    for held in cells:
+        others = held.counts.sum(axis=0)[held.at] - ballots.votes[held.ballot] + prior
+        there = held.at < held.counts.shape[1] - 1
+        told = np.log(np.maximum(others, prior)) * there[:, None]
+        odds += told.take(held.of_row, axis=0)
+        times += there.take(held.of_row)
+    odds += (1.0 - times)[:, None] * np.log(prior / prior.sum())
     return np.where(times > 0, leading_class(odds), -1)
-
-
-def _classes(chosen: NDArray[np.intp], k: int, weights: FloatArray) -> int:
-    """Classes that more than a trace of the votes is for: a stray vote makes no further class."""
-    rows, columns = np.nonzero(chosen >= 0)
-    votes = np.bincount(chosen[rows, columns], weights=weights[rows], minlength=k)
-    return int(np.count_nonzero(votes > TRACE * votes.sum() / k))
 
 
 def _strongest(column: Column) -> NDArray[np.intp]:
@@ -171,74 +239,42 @@ def _strongest(column: Column) -> NDArray[np.intp]:
     return np.where(clear, scores.argmax(axis=1), -1)
 
 
-class _Votes:
-    """Votes of every classifier in every cluster; missing clusters are one more cluster, of no weight.
-
-    Attributes
-    ----------
-    own : (P,) array
-        Weight of one object; those of a row count alike.
-    at : (P,) array
-        Cluster of each row.
-    valid : list of (P,) arrays
-        Which rows have a cluster and a vote of a classifier.
-    cells : list of (P,) arrays
-        Cluster and vote as one number.
-    counts : (r1, clusters, k) array
-    """
-
-    def __init__(
-        self, clusters: NDArray[np.intp], chosen: NDArray[np.intp], k: int, objects: Objects
-    ) -> None:
-        size = int(clusters.max(initial=-1)) + 1
-        self.own = objects.weights / objects.counts
-        self.at = np.where(clusters >= 0, clusters, size)
-        placed = (clusters >= 0) & (self.own > 0)
-        self.valid = [placed & (choice >= 0) for choice in chosen.T]
-        self.cells = [self.at * k + np.maximum(choice, 0) for choice in chosen.T]
-        found = [
-            np.bincount(cells, weights=objects.weights * valid, minlength=(size + 1) * k)
-            for cells, valid in zip(self.cells, self.valid, strict=True)
-        ]
-        self.counts = np.reshape(found, (len(found), size + 1, k))
-
-
-def _components(
-    clusters: NDArray[np.intp], chosen: NDArray[np.intp], k: int, objects: Objects
-) -> tuple[FloatArray, FloatArray]:
-    """Each row's part in the covariance of two votes and in the variance of one; NaN without two.
+def _components(held: _Cells, ballots: _Ballots) -> FloatArray:
+    """Each cell's part in the covariance of two votes and in the variance of one, and 1; 0 without two.
 
     Deviations from the means of a cluster that an object belongs to itself are too small by its part
     in these means, and by what the two means have in common. That is made up for, so clusters of any
     size and classifiers that judge different objects of them do not look better or worse.
     """
-    held = _Votes(clusters, chosen, k, objects)
-    at, own, rows = held.at, held.own, len(clusters)
+    at, own, k = held.at, ballots.own[held.ballot], ballots.k
+    chosen = [choice[held.ballot] for choice in ballots.chosen.T]
+    valid = [held.placed & (choice >= 0) for choice in chosen]
+    named = [at * k + np.maximum(choice, 0) for choice in chosen]
     sizes = held.counts.sum(axis=2)
     over = 1.0 / np.where(sizes > 0, sizes, 1.0)
     means = held.counts * over[:, :, None]
     parts = [own * inverse.take(at) for inverse in over]  # of each object in the mean of its cluster
-    squares, votes = np.zeros(rows), np.zeros(rows)
-    for a, valid in enumerate(held.valid):
-        spread = np.sum(means[a] ** 2, axis=1).take(at) - 2.0 * means[a].reshape(-1).take(held.cells[a])
+    squares, votes = np.zeros(len(at)), np.zeros(len(at))
+    for a, voted in enumerate(valid):
+        spread = np.sum(means[a] ** 2, axis=1).take(at) - 2.0 * means[a].reshape(-1).take(named[a])
         left = 1.0 - parts[a]
-        beside = valid & (left > ALONE)
+        beside = voted & (left > ALONE)
         squares += beside * (1.0 + spread) / np.where(beside, left, 1.0)
         votes += beside
-    shared, pairs = np.zeros(rows), np.zeros(rows)
-    for a, b in combinations(range(len(held.valid)), 2):
-        both = held.valid[a] & held.valid[b]
-        common = np.bincount(at, weights=objects.weights * own * both, minlength=sizes.shape[1])
+    shared, pairs = np.zeros(len(at)), np.zeros(len(at))
+    for a, b in combinations(range(len(valid)), 2):
+        both = valid[a] & valid[b]
+        common = np.bincount(at, weights=held.weights * own * both, minlength=sizes.shape[1])
         left = 1.0 - parts[a] - parts[b] + (common * over[a] * over[b]).take(at)
-        same = (chosen[:, a] == chosen[:, b]) + np.sum(means[a] * means[b], axis=1).take(at)
-        same -= means[a].reshape(-1).take(held.cells[b])
-        same -= means[b].reshape(-1).take(held.cells[a])
+        same = (chosen[a] == chosen[b]) + np.sum(means[a] * means[b], axis=1).take(at)
+        same -= means[a].reshape(-1).take(named[b])
+        same -= means[b].reshape(-1).take(named[a])
         beside = both & (left > ALONE)
         shared += beside * same / np.where(beside, left, 1.0)
         pairs += beside
     known = (pairs > 0) & (votes > 0)
-    nothing = np.full(rows, np.nan)
-    return (
-        np.divide(shared, pairs, out=nothing.copy(), where=known),
-        np.divide(squares, votes, out=nothing, where=known),
-    )
+    found = np.zeros((3, len(at)))
+    np.divide(shared, pairs, out=found[0], where=known)
+    np.divide(squares, votes, out=found[1], where=known)
+    found[2] = known
+    return found

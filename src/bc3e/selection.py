@@ -26,7 +26,7 @@ from scipy.special import ndtri
 from bc3e.agreement import independent_witnesses, leading_class, outvoted, times_chosen, winners
 from bc3e.model.evidence import FloatArray
 from bc3e.objects import Objects
-from bc3e.screening import Screening, joint_screening, screening
+from bc3e.screening import Screening, screenings
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
 TOTALS = (1.0, 3.0)  # and what may be chosen with support
@@ -82,7 +82,7 @@ def choose_total(
         return CAUTIOUS
     objects = objects.sample(SAMPLE, seed)
     heard = hear(objects)
-    each, together = screening(objects, heard), joint_screening(objects, heard)
+    each, together = screenings(objects, heard)
     if each is None or together is None:
         return CAUTIOUS
     if not (each.leaves(UNEXPLAINED) or together.leaves(UNEXPLAINED)):

@@ -18,7 +18,7 @@ from bc3e.model.statistics import Statistics, m_step
 
 # Sweeps per EM iteration: the state is carried over, so an object that rests early or is cut
 # off goes on improving in the next iteration. The answer itself is swept until it settles.
-SWEEPS, PASSING = 3, 1e-3
+SWEEPS, PASSING = 2, 1e-3
 FINAL_SWEEPS, SETTLED = 200, 1e-10
 ROUGHLY = 1e-2  # enough to know an object's label, where its probabilities are not asked for
 
