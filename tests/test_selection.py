@@ -112,10 +112,10 @@ def test_the_choice_on_a_sample_is_that_on_the_whole(monkeypatch: pytest.MonkeyP
 def moved_to(label: int, total: float) -> Any:
     """A refinement that moves the first forty of a hundred objects, at one total only."""
 
-    def refine(others: Objects, totals: Any) -> Any:
+    def refine(others: Objects) -> Any:
         old = others.table.soft_vote().argmax(axis=1)
         moved = np.where(places(others) < 40, label, old)
-        return [moved if asked == total else old for asked in totals]
+        return lambda asked: moved if asked == total else old
 
     return refine
 
@@ -140,29 +140,45 @@ def test_the_total_that_hidden_classifiers_side_with_is_chosen() -> None:
         agreed = np.all([column.codes == 0 for column in others.table.votes], axis=0)  # type: ignore[union-attr]
         return (agreed & (places(others) >= first) & (places(others) < first + 60)).astype(np.intp)
 
-    def right_at(total: float | None) -> Any:
-        return lambda others, totals: [finds(others, 0 if t == total else 40) for t in totals]
+    def right_at(*totals: float) -> Any:
+        return lambda others: lambda total: finds(others, 0 if total in totals else 40)
 
     for right in (1.0, 3.0):
         assert witnessed_total(objects, right_at(right), selection.TOTALS) == right
+    assert witnessed_total(objects, right_at(1.0, 3.0), selection.TOTALS) == 3.0
     # The last forty are of class 0 to all: whoever is hidden contradicts.
-    assert witnessed_total(objects, right_at(None), selection.TOTALS) == selection.CAUTIOUS
+    assert witnessed_total(objects, right_at(), selection.TOTALS) == selection.CAUTIOUS
 
 
 def test_the_last_witness_is_asked_only_about_what_the_others_support() -> None:
     turns = np.eye(3, dtype=np.int64)[np.arange(60) % 3]
     objects = hundred(np.concatenate([turns, np.zeros((40, 3), np.int64)]))
-    asked: list[list[float]] = []
+    asked: list[float] = []
+    studied = []
 
-    def refine(others: Objects, totals: Any) -> Any:
-        """Without the hidden one all others say 0: a third of the first sixty is moved, at 3 labels only."""
-        asked.append(list(totals))
-        agreed = np.all([column.codes == 0 for column in others.table.votes], axis=0)  # type: ignore[union-attr]
-        moved = (agreed & (places(others) < 60)).astype(np.intp)
-        return [moved if total == 3.0 else np.zeros_like(moved) for total in totals]
+    def refine_at(right: float) -> Any:
+        """Without the hidden one all others say 0: a third of the first sixty is moved, at one total only."""
 
-    assert witnessed_total(objects, refine, selection.TOTALS) == 3.0
-    assert asked == [[1.0, 3.0], [1.0, 3.0], [3.0]]
+        def refine(others: Objects) -> Any:
+            studied.append(others)
+            agreed = np.all([column.codes == 0 for column in others.table.votes], axis=0)  # type: ignore[union-attr]
+            moved = (agreed & (places(others) < 60)).astype(np.intp)
+
+            def trial(total: float) -> Any:
+                asked.append(total)
+                return moved if total == right else np.zeros_like(moved)
+
+            return trial
+
+        return refine
+
+    assert witnessed_total(objects, refine_at(3.0), selection.TOTALS) == 3.0
+    assert asked == [3.0, 3.0, 3.0]  # a smaller one is of no interest
+    asked.clear()
+    studied.clear()
+    assert witnessed_total(objects, refine_at(1.0), selection.TOTALS) == 1.0
+    assert asked == [3.0, 3.0, 1.0, 1.0, 1.0]
+    assert len(studied) == 3
 
 
 def test_breaking_ties_is_no_reason_to_overturn_majorities() -> None:

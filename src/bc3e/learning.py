@@ -8,7 +8,7 @@ trial fits at several weights share one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -213,10 +213,9 @@ class Learner:
         """Evidence of all clusterings together, by what they explain and by hidden classifiers."""
         here = Learner(self.settings)  # wherever the objects are, their sample is on this machine
 
-        def refine(others: Objects, totals: Sequence[float]) -> Iterator[NDArray[np.intp]]:
+        def refine(others: Objects) -> Callable[[float], NDArray[np.intp]]:
             study = here.study(others, weighed=True)
-            for total in totals:
-                yield here._trial(study, shared_weights(total, study.heard))
+            return lambda total: here._trial(study, shared_weights(total, study.heard))
 
         def hear(asked: Objects) -> NDArray[np.bool_]:
             return here.study(asked, weighed=False).heard

@@ -10,14 +10,14 @@ witnesses; they never count more than that noise warrants. For a witness a class
 others are refined with the clusterings at some larger weight, and each label that this changes is put
 to the hidden classifier: does it side with the new label or with the old one? A weight is allowed if
 the new labels win this vote clearly, also among those that overturn a majority of the other
-classifiers, and there whoever is left out of the count: one witness is none. Of several the one with
-the largest margin is used. Classifiers that share errors side with the old label too often, so the rule
+classifiers, and there whoever is left out of the count: one witness is none. Of several the
+largest is used. Classifiers that share errors side with the old label too often, so the rule
 errs on the side of leaving the votes alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ WITHOUT = {3.0: 0.5, 1.0: 0.2}  # the same to count so much without a witness, w
 ERRORS = 1.0  # standard errors by which the latter must hold
 
 
-Refine = Callable[[Objects, Sequence[float]], Iterable[NDArray[np.intp]]]
+Refine = Callable[[Objects], Callable[[float], NDArray[np.intp]]]
 
 
 def significant(count: int) -> float:
@@ -70,7 +70,7 @@ def choose_total(
     objects : Objects
         With votes and clusterings.
     refine : callable
-        For objects and totals of evidence: their refined labels at each of the totals.
+        For objects: what, for a total of evidence, gives their refined labels.
     hear : callable
         For objects: which clusterings are heard.
     seed : int
@@ -114,30 +114,45 @@ def unwitnessed_total(found: Screening, vote_weight: float) -> float:
 
 
 def witnessed_total(objects: Objects, refine: Refine, totals: Sequence[float]) -> float:
-    """The one of some totals that hidden classifiers support most, 0.25 if they support none."""
-    mass = objects.weights / objects.unit
-    chosen = winners(objects.table)
-    witnesses = independent_witnesses(chosen, objects.counts)
-    sides = np.zeros((len(totals), len(witnesses), 2, 2))
-    asked = np.arange(len(totals))
-    for place, hidden in enumerate(witnesses):
-        if hidden == witnesses[-1]:  # its word cannot help where all the others do not lead
-            new, old = sides[:, :, :, 0].sum(axis=1).T
-            asked = asked[new > old]
-        if not len(asked):
-            break
-        others = objects.without_vote(hidden)
-        before, counts = leading_class(others.table.soft_vote()), times_chosen(others.table)
-        refined = refine(others, [totals[int(at)] for at in asked])
-        for at, after in zip(asked, refined, strict=True):
-            against = outvoted(counts, before, after)
-            sides[at, place] = _sides(
-                others.expand(before), others.expand(after), others.expand(against),
-                chosen[:, hidden], mass,
-            )  # fmt: skip
-    margins = [support(found) for found in sides]
-    best = int(np.argmax(margins))
-    return totals[best] if margins[best] > 0.0 else CAUTIOUS
+    """The largest of some totals that hidden classifiers support, 0.25 if they support none."""
+    witnesses = Witnesses(objects, refine)
+    for total in sorted(totals, reverse=True):
+        if support(witnesses.sides(total)) > 0.0:
+            return total
+    return CAUTIOUS
+
+
+class Witnesses:
+    """The classifiers that are hidden in turn, and what the others say without them."""
+
+    def __init__(self, objects: Objects, refine: Refine) -> None:
+        self.objects, self.refine = objects, refine
+        self.mass = objects.weights / objects.unit
+        self.chosen = winners(objects.table)
+        self.hidden = independent_witnesses(self.chosen, objects.counts)
+        self.others: dict[int, tuple[Objects, Callable[[float], NDArray[np.intp]]]] = {}
+
+    def sides(self, total: float) -> FloatArray:
+        """Votes of each for new and for old labels at a total of evidence; see :func:`support`."""
+        sides = np.zeros((len(self.hidden), 2, 2))
+        for place, hidden in enumerate(self.hidden):
+            new, old = sides.sum(axis=(0, 2))
+            if hidden == self.hidden[-1] and new <= old:
+                break  # its word cannot help where all the others do not lead
+            sides[place] = self._sides_of(hidden, total)
+        return sides
+
+    def _sides_of(self, hidden: int, total: float) -> FloatArray:
+        if hidden not in self.others:
+            without = self.objects.without_vote(hidden)
+            self.others[hidden] = without, self.refine(without)
+        others, refined = self.others[hidden]
+        before, after = leading_class(others.table.soft_vote()), refined(total)
+        against = outvoted(times_chosen(others.table), before, after)
+        return _sides(
+            others.expand(before), others.expand(after), others.expand(against),
+            self.chosen[:, hidden], self.mass,
+        )  # fmt: skip
 
 
 def support(sides: FloatArray) -> float:
