@@ -7,6 +7,7 @@ whole files that skip themselves, and for doctests.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,12 @@ from typing import Any
 import pytest
 
 ALLOWED = Path(__file__).parent / "tests" / "allowed_skips.txt"
+
+
+def pytest_configure() -> None:
+    """Ctrl-C stops what tests start, also where they run in the background of a shell, which ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def allowed_skips() -> list[str]:
