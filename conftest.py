@@ -18,7 +18,7 @@ ALLOWED = Path(__file__).parent / "tests" / "allowed_skips.txt"
 
 
 def pytest_configure() -> None:
-    """Ctrl-C stops what tests start, also where they run in the background of a shell, which ignores it."""
+    """Ctrl-C stops what tests start, also in the background of a shell, which ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
