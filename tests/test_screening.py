@@ -90,15 +90,15 @@ def test_clusters_that_mix_classes_leave_what_classifiers_know() -> None:
 
 
 def test_two_classes_ask_for_more_than_many() -> None:
-    def with_classes(k: int) -> Screening:
-        """A quarter is left, and worth 3 (0.6 - 0.1) / 3 / 0.1 = 5 labels."""
-        return Screening(np.array([0.1, 0.4, 0.6]), np.zeros((3, 3)), 3.0, k)
+    def leaving(left: float, k: int) -> Screening:
+        """Worth 3 (0.6 - left) / 3 / left labels: more than 3."""
+        return Screening(np.array([0.4 * left, 0.4, 0.6]), np.zeros((3, 3)), 3.0, k)
 
-    assert unwitnessed_total(with_classes(5), 3.0) == 3.0
-    assert unwitnessed_total(with_classes(3), 3.0) == selection.CAUTIOUS
+    for k, most in ((2, 0.125), (3, 1 / 6), (4, 0.25), (5, 0.3)):
+        assert unwitnessed_total(leaving(most - 0.01, k), 3.0) == 3.0
+        assert unwitnessed_total(leaving(most + 0.01, k), 3.0) == selection.CAUTIOUS
     for left in (0.0, -0.1):  # by chance it is estimated below 0
-        nothing_left = Screening(np.array([left, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 2)
-        assert unwitnessed_total(nothing_left, 3.0) == selection.CAUTIOUS
+        assert unwitnessed_total(leaving(left, 2), 3.0) == 3.0
 
 
 def test_a_stray_vote_makes_no_third_class() -> None:
@@ -106,9 +106,7 @@ def test_a_stray_vote_makes_no_third_class() -> None:
     classes = rng.integers(2, size=1000)
     votes = noisy(rng, classes, 2, 3, 0.6)
     votes[0, 0] = 2
-    found = measured(votes, classes[:, None], 3)
-    assert found.classes == 2
-    assert unwitnessed_total(found, 3.0) == selection.CAUTIOUS
+    assert measured(votes, classes[:, None], 3).classes == 2
     assert measured(noisy(rng, rng.integers(7, size=1000), 7, 3, 0.6), classes[:, None], 9).classes == 7
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -179,6 +180,23 @@ def test_the_last_witness_is_asked_only_about_what_the_others_support() -> None:
     assert witnessed_total(objects, refine_at(1.0), selection.TOTALS) == 1.0
     assert asked == [3.0, 3.0, 1.0, 1.0, 1.0]
     assert len(studied) == 3
+
+
+def test_the_last_witness_is_asked_if_the_others_lead_where_it_counts() -> None:
+    """Elsewhere they may be behind: the last one can make up for that."""
+    rng = np.random.default_rng(0)
+    objects = Objects.of(
+        LabelTable.read(rng.integers(2, size=(200, 3)), np.arange(200)[:, None], classes=[0, 1])
+    )
+    told = {0: sides((0, 0, 5, 40))[0], 1: sides((20, 1, 5, 5))[0], 2: sides((60, 1, 90, 5))[0]}
+    witnesses = selection.Witnesses(objects, lambda others: lambda total: np.empty(0, np.intp))
+    places = {hidden: place for place, hidden in enumerate(witnesses.hidden)}
+    with mock.patch.object(witnesses, "_sides_of", lambda hidden, total: told[places[hidden]]):
+        found = witnesses.sides(1.0)
+    assert np.array_equal(found, np.array([told[place] for place in range(3)]))
+    behind = {0: sides((0, 2, 50, 0))[0], 1: sides((1, 0, 50, 0))[0]}
+    with mock.patch.object(witnesses, "_sides_of", lambda hidden, total: behind[places[hidden]]):
+        assert not witnesses.sides(1.0)[2].any()
 
 
 def test_breaking_ties_is_no_reason_to_overturn_majorities() -> None:
