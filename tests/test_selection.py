@@ -27,7 +27,7 @@ from bc3e.model.calibration import CERTAIN, EXPONENTS, GIVEN, blended, exponent_
 from bc3e.model.evidence import Evidence, Layout
 from bc3e.model.inference import State
 from bc3e.model.rows import first_largest
-from bc3e.model.schedule import run_em
+from bc3e.model.schedule import alternate
 from bc3e.model.trust import decided_share
 from bc3e.objects import Objects
 from bc3e.selection import shared_weights, significant, support, witnessed_total
@@ -284,10 +284,10 @@ def test_a_choice_costs_at_most_fifteen_fits(monkeypatch: pytest.MonkeyPatch) ->
     fits = []
 
     def counting(*given: Any, **more: Any) -> Any:
-        fits.append(more["name"])
-        return run_em(*given, **more)
+        fits.append(more["max_iter"])
+        return alternate(*given, **more)
 
-    monkeypatch.setattr("bc3e.inquiry.run_em", counting)
+    monkeypatch.setattr("bc3e.inquiry.alternate", counting)
     votes, clusters, _ = planted_table(2, n=300, r1=9)
     bc3e.BC3E(random_state=0).fit(votes, clusters)
     assert 1 < len(fits) <= 15

@@ -17,7 +17,7 @@ from bc3e.model.calibration import exponent_for, mean_confidence, tempered
 from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters, Rules
-from bc3e.model.schedule import PASSING, Fit, Progress, infer, run_em
+from bc3e.model.schedule import PASSING, SETTLED, Fit, LocalPlacement, Progress, alternate, settle
 from bc3e.model.shrinkage import Shrinkage, learn_shrinkage
 from bc3e.model.starts import (
     cluster_counts,
@@ -41,6 +41,7 @@ class Inquiry:
 
     def __init__(self, structured: bool, workers: Workers) -> None:
         self.structured, self.workers = structured, workers
+        self._local: LocalPlacement
 
     def classifier_weights(self, objects: Objects) -> FloatArray:
         """How much a vote of each classifier counts by its agreement with the others, (r1,)."""
@@ -126,25 +127,22 @@ class Inquiry:
         passing: float = PASSING,
     ) -> Fit:
         """EM from a start."""
-        return run_em(
-            evidence,
-            start,
+        self._local = LocalPlacement(evidence, structured=self.structured, workers=self.workers)
+        beginning = Fit(start, (), (), False, name)
+        return alternate(
+            self._local,
+            beginning,
             rules,
-            structured=self.structured,
             max_iter=max_iter,
             tol=tol,
-            workers=self.workers,
-            name=name,
             observe=observe,
             passing=passing,
         )
 
     def settle(self, evidence: Evidence, parameters: Parameters, settled: float) -> tuple[State, float]:
-        """Posteriors under frozen parameters, and their part of the bound."""
-        return infer(
-            evidence,
-            parameters,
-            structured=self.structured,
-            workers=self.workers,
-            settled=settled,
-        )
+        """Posteriors after the last climb under frozen parameters, and their part of the bound.
+
+        Where they need not settle as an answer does, they go on from where the climb left them.
+        """
+        bound = settle(self._local, parameters, settled, cold=settled <= SETTLED)
+        return self._local.state, bound

@@ -29,8 +29,8 @@ from bc3e.model.inference import State, Workers
 from bc3e.model.rows import by_class, class_sum, of_class, row_max, row_sum, weighed_sum
 
 EXPONENTS = (0.15, 6.0)
-EXACT = 1e-12  # to which a power is found
-NEAR = 1e-3  # to which it is found where some objects stand for all
+EXACT = 1e-13  # to which a power is found
+NEAR = 1e-6  # to which it is found where some objects stand for all
 EACH = 16  # of so many objects one is among those
 MANY = 16_384  # objects from which on that is worth it
 STEPS = 20  # in which it is found, or not by secants
@@ -291,9 +291,11 @@ def _by_secants(
         now = excess(float(np.exp(at)))
         if now == before or (at in edges and (now >= 0) == (at == edges[0])):
             return None  # flat, or beyond the edges
-        slope, step = (now - before) / (at - last), now * (at - last) / (now - before)
+        moved = at - last
+        slope, step = (now - before) / moved, now * moved / (now - before)
         last, before, at = at, now, at - step
-        if abs(step) <= exact and edges[0] < at < edges[1]:
+        # What a step leaves is of the order of its length times that of the one before.
+        if abs(step * moved) <= exact and edges[0] < at < edges[1]:
             return at, slope
     return None
 

@@ -18,7 +18,7 @@ from bc3e.model.statistics import Statistics, m_step
 
 # Sweeps per EM iteration: the state is carried over, so an object that rests early or is cut
 # off goes on improving in the next iteration. The answer itself is swept until it settles.
-SWEEPS, PASSING = 2, 1e-3
+SWEEPS, PASSING = 3, 1e-3
 FINAL_SWEEPS, SETTLED = 200, 1e-10
 ROUGHLY = 1e-2  # enough to know an object's label, where its probabilities are not asked for
 
@@ -142,13 +142,16 @@ def alternate(
     return fit
 
 
-def settle(placement: Placement, parameters: Parameters, settled: float = SETTLED) -> float:
+def settle(
+    placement: Placement, parameters: Parameters, settled: float = SETTLED, *, cold: bool = True
+) -> float:
     """Bring every object to its posterior under frozen parameters; its part of the bound.
 
-    Always from the cold state, so that objects of the fit and new objects with
-    the same labels get the same answer to the last bit.
+    An answer begins in the cold state, so that objects of the fit and new objects with
+    the same labels get the same one to the last bit.
     """
-    placement.begin(parameters)
+    if cold:
+        placement.begin(parameters)
     return placement.e_step(parameters, sweeps=FINAL_SWEEPS, settled=settled, final=True).bound
 
 
