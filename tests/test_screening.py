@@ -99,6 +99,7 @@ def test_two_classes_ask_for_more_than_many() -> None:
         assert unwitnessed_total(leaving(most + 0.01, k), 3.0) == selection.CAUTIOUS
     for left in (0.0, -0.1):  # by chance it is estimated below 0
         assert unwitnessed_total(leaving(left, 2), 3.0) == 3.0
+    assert unwitnessed_total(leaving(0.01, 1), 3.0) == selection.CAUTIOUS  # all say the same
 
 
 def test_a_stray_vote_makes_no_third_class() -> None:

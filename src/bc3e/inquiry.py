@@ -144,5 +144,6 @@ class Inquiry:
 
         Where they need not settle as an answer does, they go on from where the climb left them.
         """
+        assert self._local.evidence is evidence
         bound = settle(self._local, parameters, settled, cold=settled <= SETTLED)
         return self._local.state, bound

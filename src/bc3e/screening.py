@@ -18,7 +18,6 @@ clusters are worth 3 N / W.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -83,11 +82,14 @@ def screenings(objects: Objects, heard: NDArray[np.bool_]) -> tuple[Screening | 
     cluster.
     """
     ballots = _Ballots(objects)
-    cells = [_Cells(_strongest(objects.table.clusters[m]), ballots) for m in np.flatnonzero(heard)]
-    everyone = _Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots)
-    overall = _components(everyone, ballots).take(everyone.of_row, axis=1)
-    together = _Cells(_together(cells, ballots), ballots)
-    return _measured(cells, overall, ballots), _measured([together], overall, ballots)
+    overall = _inside(_Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots), ballots)
+    each, named = np.zeros_like(overall), np.zeros((len(ballots.at), ballots.k + 1))
+    for m in np.flatnonzero(heard):  # one at a time: of many clusters a table of counts is large
+        held = _Cells(_strongest(objects.table.clusters[m]), ballots)
+        each += _inside(held, ballots)
+        named += _named(held, ballots).take(held.of_row, axis=0)
+    together = _inside(_Cells(_together(named, ballots), ballots), ballots)
+    return _measured(each, overall, ballots), _measured(together, overall, ballots)
 
 
 class _Ballots:
@@ -186,11 +188,8 @@ class _Cells:
         self.counts = np.reshape(found, (len(found), size + 1, ballots.k))
 
 
-def _measured(cells: Sequence[_Cells], overall: FloatArray, ballots: _Ballots) -> Screening | None:
-    """Variance components in the cells of some clusterings, on average; None if unknown."""
-    inside = np.zeros_like(overall)
-    for held in cells:
-        inside += _components(held, ballots).take(held.of_row, axis=1)
+def _measured(inside: FloatArray, overall: FloatArray, ballots: _Ballots) -> Screening | None:
+    """Variance components by sums of :func:`_inside` over clusterings and over all; None if unknown."""
     known = (overall[2] > 0) & (inside[2] > 0)
     mass, copies = ballots.weights[known], ballots.counts[known]
     # Objects of equal weight that would tell as much.
@@ -210,22 +209,24 @@ def _measured(cells: Sequence[_Cells], overall: FloatArray, ballots: _Ballots) -
     )
 
 
-def _together(cells: Sequence[_Cells], ballots: _Ballots) -> NDArray[np.intp]:
-    """The class that all clusters of an object name together, by the votes of the others in them.
-
-    Clusterings count as independent: log-odds of the votes in each cluster, without those of the object
-    itself, are added up. -1 for objects without a cluster.
-    """
+def _named(held: _Cells, ballots: _Ballots) -> FloatArray:
+    """Log of the votes of the others for each class in the cluster of each cell, and 1; 0 without one."""
     # Few votes in a cluster are believed as far as they exceed those of one object.
     prior = ballots.prior
-    odds, times = np.zeros((len(ballots.at), ballots.k)), np.zeros(len(ballots.at))
-    for held in cells:
-        others = held.counts.sum(axis=0)[held.at] - ballots.votes[held.ballot] + prior
-        there = held.at < held.counts.shape[1] - 1
-        told = np.log(np.maximum(others, prior)) * there[:, None]
-        odds += told.take(held.of_row, axis=0)
-        times += there.take(held.of_row)
-    odds += (1.0 - times)[:, None] * np.log(prior / prior.sum())
+    others = held.counts.sum(axis=0)[held.at] - ballots.votes[held.ballot] + prior
+    found = np.ones((len(others), ballots.k + 1))
+    np.log(np.maximum(others, prior), out=found[:, :-1])
+    found[held.at == held.counts.shape[1] - 1] = 0.0
+    return found
+
+
+def _together(named: FloatArray, ballots: _Ballots) -> NDArray[np.intp]:
+    """The class that all clusters of an object name together, by sums of :func:`_named`.
+
+    Clusterings count as independent: log-odds are added up. -1 for objects without a cluster.
+    """
+    odds, times = named[:, :-1], named[:, -1]
+    odds = odds + (1.0 - times)[:, None] * np.log(ballots.prior / ballots.prior.sum())
     return np.where(times > 0, leading_class(odds), -1)
 
 
@@ -237,6 +238,11 @@ def _strongest(column: Column) -> NDArray[np.intp]:
     largest = scores.max(axis=1, keepdims=True)
     clear = (largest[:, 0] > 0) & (np.count_nonzero(scores == largest, axis=1) == 1)
     return np.where(clear, scores.argmax(axis=1), -1)
+
+
+def _inside(held: _Cells, ballots: _Ballots) -> FloatArray:
+    """What :func:`_components` tells of each row."""
+    return _components(held, ballots).take(held.of_row, axis=1)
 
 
 def _components(held: _Cells, ballots: _Ballots) -> FloatArray:

@@ -107,7 +107,9 @@ def unwitnessed_total(found: Screening, vote_weight: float) -> float:
     that both classifiers get wrong looks like one that both get right. So what may be left
     unexplained falls with the number of classes, to a quarter with two.
     """
-    classes = max(TWO, 1.0 - 2.0 / max(found.classes, 2))
+    if found.classes < 2:
+        return CAUTIOUS
+    classes = max(TWO, 1.0 - 2.0 / found.classes)
     for total, share in WITHOUT.items():
         if found.leaves(share * classes, ERRORS) and found.warrants(total, vote_weight, ERRORS):
             return total

@@ -294,8 +294,8 @@ def _by_secants(
         moved = at - last
         slope, step = (now - before) / moved, now * moved / (now - before)
         last, before, at = at, now, at - step
-        # What a step leaves is of the order of its length times that of the one before.
-        if abs(step * moved) <= exact and edges[0] < at < edges[1]:
+        # What a step leaves is of the order of its length times how far the point before was off.
+        if abs(step) * (abs(step) + abs(moved)) <= exact and edges[0] < at < edges[1]:
             return at, slope
     return None
 
