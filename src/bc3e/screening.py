@@ -210,7 +210,7 @@ def _measured(inside: FloatArray, overall: FloatArray, ballots: _Ballots) -> Scr
 
 
 def _named(held: _Cells, ballots: _Ballots) -> FloatArray:
-    """Log of the votes of the others for each class in the cluster of each cell, and 1; 0 without one."""
+    """Log of the votes of the others for each class in the cluster of each cell, and 1; or 0."""
     # Few votes in a cluster are believed as far as they exceed those of one object.
     prior = ballots.prior
     others = held.counts.sum(axis=0)[held.at] - ballots.votes[held.ballot] + prior
