@@ -35,7 +35,6 @@ LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of t
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
 WITHOUT = {3.0: 0.5, 1.0: 0.2}  # the same to count so much without a witness, with very many classes
-TWO = 0.25  # as a share of that, with two classes
 ERRORS = 1.0  # standard errors by which the latter must hold
 
 
@@ -105,13 +104,11 @@ def unwitnessed_total(found: Screening, vote_weight: float) -> float:
     one if each wrong class gets fewer. With many classes errors spread over all of them, and the right
     one leads even where most votes are wrong. With two, all errors are for the same class: a cluster
     that both classifiers get wrong looks like one that both get right. So what may be left
-    unexplained falls with the number of classes, to a quarter with two.
+    unexplained falls with the number of classes, to nothing with two.
     """
-    if found.classes < 2:
-        return CAUTIOUS
-    classes = max(TWO, 1.0 - 2.0 / found.classes)
     for total, share in WITHOUT.items():
-        if found.leaves(share * classes, ERRORS) and found.warrants(total, vote_weight, ERRORS):
+        left = share * (1.0 - 2.0 / max(found.classes, 2))
+        if left > 0.0 and found.leaves(left, ERRORS) and found.warrants(total, vote_weight, ERRORS):
             return total
     return CAUTIOUS
 
