@@ -37,8 +37,12 @@ def winners(table: LabelTable) -> NDArray[np.intp]:
 
 def times_chosen(table: LabelTable) -> FloatArray:
     """How many classifiers choose each class, (N, k)."""
-    chosen = winners(table)
-    counts = np.zeros((table.n_objects, len(table.classes)))
+    return choices_counted(winners(table), len(table.classes))
+
+
+def choices_counted(chosen: NDArray[np.intp], k: int) -> FloatArray:
+    """How often each of k classes is among the choices (N, r1) of each object, (N, k)."""
+    counts = np.zeros((len(chosen), k))
     for choice in chosen.T:
         voted = np.flatnonzero(choice >= 0)
         counts[voted, choice[voted]] += 1.0

@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import DIGITS, leading_class, winners
+from bc3e.agreement import DIGITS, choices_counted, leading_class, winners
 from bc3e.columns import Column, LabelColumn
 from bc3e.grouping import distinct
 from bc3e.model.evidence import FloatArray
@@ -121,10 +121,7 @@ class _Ballots:
         chosen, own = winners(objects.table), objects.weights / objects.counts
         places, self.at = _alike(chosen, own, self.k)
         self.chosen, self.own = chosen[places], own[places]
-        cast = np.zeros((len(places), self.k))
-        for choice in self.chosen.T:
-            voted = np.flatnonzero(choice >= 0)
-            cast[voted, choice[voted]] += 1.0
+        cast = choices_counted(self.chosen, self.k)
         self.votes = cast * self.own[:, None]
         mass = np.bincount(self.at, weights=objects.weights, minlength=len(places))
         total = weighed_sum(mass.astype(np.float64, copy=False), cast)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bc3e.inquiry import Inquiry
 from bc3e.labels import LabelTable, check_sample_weight
 from bc3e.learning import Learner
-from bc3e.model.schedule import infer, run_em
+from bc3e.model.schedule import SETTLED
 from bc3e.model.shrinkage import shrinkage_counts
 from bc3e.objects import Objects
 from bc3e.settings import share
@@ -36,22 +37,21 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
         vote_weight=model._vote_weight,
         vote_exponent=model.vote_exponent_,
     )
-    workers = model._workers()
+    asked = Inquiry(model._structured, model._workers())
     mass = kept * model._class_mass
     past = model._learned.profiles * mass
     prior = shrinkage_counts(evidence, past, model.profile_strengths_) if mass.any() else 0.0
     rules = replace(Learner(model).priors(len(table.classes)), profile_counts=past + prior)
-    fit = run_em(
+    fit = asked.climb(
         evidence,
         model._learned,
         rules,
-        structured=model._structured,
         max_iter=model.max_iter,
         tol=model.tol,
-        workers=workers,
         name="stream",
+        observe=lambda step: False,
     )
-    state, bound = infer(evidence, fit.parameters, structured=model._structured, workers=workers)
+    state, bound = asked.settle(evidence, fit.parameters, SETTLED)
     bound += rules.log_prior(fit.parameters, evidence.layout.per_row(evidence.evidence_weights))
     model._keep(objects, evidence, fit, state, bound)
     model._answer = model._answer_for(objects, state)

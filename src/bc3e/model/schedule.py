@@ -155,27 +155,6 @@ def settle(
     return placement.e_step(parameters, sweeps=FINAL_SWEEPS, settled=settled, final=True).bound
 
 
-def run_em(
-    evidence: Evidence,
-    start: Parameters,
-    rules: Rules,
-    *,
-    structured: bool,
-    max_iter: int,
-    tol: float,
-    workers: Workers,
-    name: str = "votes",
-    observe: Callable[[Progress], bool] | None = None,
-    passing: float = PASSING,
-) -> Fit:
-    """:func:`alternate` on this machine, from `start`."""
-    placement = LocalPlacement(evidence, structured=structured, workers=workers)
-    beginning = Fit(start, (), (), False, name)
-    return alternate(
-        placement, beginning, rules, max_iter=max_iter, tol=tol, observe=observe, passing=passing
-    )
-
-
 def infer(
     evidence: Evidence,
     parameters: Parameters,
