@@ -68,7 +68,7 @@ class BC3E(Reported, ConsensusEstimator):
         How much a label of each clustering counts. "auto" ignores clusterings
         that do not predict the votes significantly, or that mix what classifiers keep
         apart, and lets the others share 0.25 labels in all, which (unless `vote_calibration`
-        is None) decide only between labels that equally many classifiers choose; or 1 or 3
+        is None) decide only between labels that equally many classifiers choose; or 1 or 2
         labels if clusters explain what classifiers have in common, or hidden classifiers
         support that (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import DIGITS, choices_counted, leading_class, winners
+from bc3e.agreement import COMPANY, DIGITS, choices_counted, leading_class, winners
 from bc3e.columns import Column, LabelColumn
 from bc3e.grouping import distinct
 from bc3e.model.evidence import FloatArray
@@ -52,12 +53,15 @@ class Screening:
         Votes of an object, on average.
     classes : int
         Classes that more than a trace of the votes is for.
+    accord : float
+        By how many standard errors those two classifiers that do so least agree beyond chance.
     """
 
     means: FloatArray
     covariance: FloatArray
     votes: float
     classes: int
+    accord: float
 
     def leaves(self, share: float, errors: float = 0.0) -> bool:
         """Whether clusters leave less than a share of what classifiers have in common."""
@@ -73,23 +77,96 @@ class Screening:
         return bool(factors @ self.means + errors * deviation < -NOTHING)
 
 
-def screenings(objects: Objects, heard: NDArray[np.bool_]) -> tuple[Screening | None, Screening | None]:
+@dataclass(frozen=True)
+class Screenings:
+    """What several clusterings leave, each and together.
+
+    Attributes
+    ----------
+    each : Screening or None
+        Inside the clusters of one clustering, on average over these; None if there is too little to
+        compare.
+    together : Screening or None
+        In what they say together: clusterings that err apart from each other leave much each, and
+        little together.
+    alike : float
+        Correlation of the errors of two of them, 0 if they err apart from each other; see
+        :func:`_alikeness`.
+    different : int
+        How many they are, copies apart.
+    """
+
+    each: Screening | None
+    together: Screening | None
+    alike: float
+    different: int
+
+
+def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
     """Variance components inside the clusters of the clusterings that are heard.
 
-    First inside the clusters of one clustering, on average over these; then in what they say together:
-    clusterings that err apart from each other leave much each, and little together. None if there is too
-    little to compare. Of soft votes the strongest class is taken, of soft clusterings the strongest
-    cluster.
+    Of soft votes the strongest class is taken, of soft clusterings the strongest cluster.
     """
     ballots = _Ballots(objects)
     overall = _inside(_Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots), ballots)
     each, named = np.zeros_like(overall), np.zeros((len(ballots.at), ballots.k + 1))
+    chosen: dict[bytes, NDArray[Any]] = {}  # a copy says nothing new
     for m in np.flatnonzero(heard):  # one at a time: of many clusters a table of counts is large
         held = _Cells(_strongest(objects.table.clusters[m]), ballots)
         each += _inside(held, ballots)
-        named += _named(held, ballots).take(held.of_row, axis=0)
-    together = _inside(_Cells(_together(named, ballots), ballots), ballots)
-    return _measured(each, overall, ballots), _measured(together, overall, ballots)
+        odds = _named(held, ballots)
+        leading = np.where(odds[:, -1] > 0, leading_class(odds[:, :-1]), -1).take(held.of_row)
+        if chosen.setdefault(leading.tobytes(), leading) is leading:
+            named += odds.take(held.of_row, axis=0)
+    joint = _together(named, ballots)
+    together = _inside(_Cells(joint, ballots), ballots)
+    return Screenings(
+        each=_measured(each, overall, ballots),
+        together=_measured(together, overall, ballots),
+        alike=_alikeness(np.array(list(chosen.values())), joint, ballots),
+        different=len(chosen),
+    )
+
+
+def _alikeness(chosen: NDArray[Any], joint: NDArray[np.intp], ballots: _Ballots) -> float:
+    """Correlation of the errors of two clusterings, if what they say together is right.
+
+    Each names a class for an object, the one that most votes in its cluster are for (`chosen`, a row
+    each, -1 if none). If they err apart from each other, two of them agree on an object no more often
+    than on two objects of which all together (`joint`) say the same. Those that err alike, such as
+    k-means runs of the same features, agree on their errors. 1 if there are no three to compare.
+    """
+    r = len(chosen)
+    if r < COMPANY:
+        return 1.0
+    n = (chosen >= 0).sum(axis=0)
+    rows = np.flatnonzero((n > 1) & (joint >= 0))
+    weights = ballots.weights[rows]
+    total = weights.sum()
+    if not total > 0:
+        return 1.0
+    chosen, joint, n = chosen[:, rows], joint[rows], n[rows]
+    counts = choices_counted(chosen.T, ballots.k)
+    same = float(weighed_sum(weights, np.sum(counts * (counts - 1.0), axis=1) / (n * (n - 1.0))))
+    cells, size = joint * ballots.k, ballots.k**2
+    summed, squares = np.zeros(size), np.zeros(size)
+    for choice in chosen:
+        mass = weights * (choice >= 0)
+        held = _summed(joint, mass, ballots.k)
+        share = _summed(cells + np.maximum(choice, 0), mass, size)
+        share /= np.repeat(np.where(held > 0, held, 1.0), ballots.k)
+        summed += share
+        squares += share**2
+    # of two objects: by two clusterings, and by one
+    heavy = np.repeat(_summed(joint, weights, ballots.k), ballots.k)
+    two = float(weighed_sum(heavy, summed**2 - squares)) / (r * (r - 1.0))
+    one = float(weighed_sum(heavy, squares)) / r
+    return (same - two) / (total - one) if total - one > NOTHING * total else 1.0
+
+
+def _summed(places: NDArray[Any], weights: FloatArray, size: int) -> FloatArray:
+    """Weights summed by place, (size,)."""
+    return np.bincount(places, weights=weights, minlength=size).astype(np.float64, copy=False)
 
 
 class _Ballots:
@@ -113,6 +190,8 @@ class _Ballots:
         Classes that more than a trace of all votes is for: a stray vote makes no further class.
     prior : (k,) array
         Class frequencies, times the votes of one object.
+    accord : float
+        See :class:`Screening`.
     """
 
     def __init__(self, objects: Objects) -> None:
@@ -123,11 +202,32 @@ class _Ballots:
         self.chosen, self.own = chosen[places], own[places]
         cast = choices_counted(self.chosen, self.k)
         self.votes = cast * self.own[:, None]
-        mass = np.bincount(self.at, weights=objects.weights, minlength=len(places))
-        total = weighed_sum(mass.astype(np.float64, copy=False), cast)
+        mass = _summed(self.at, objects.weights, len(places))
+        total = weighed_sum(mass, cast)
         self.classes = int(np.count_nonzero(total > TRACE * total.sum() / self.k))
         total += NOTHING
         self.prior = objects.unit * chosen.shape[1] * total / total.sum()
+        self.accord = _least_accord(self.chosen, mass, self.own, self.k)
+
+
+def _least_accord(chosen: NDArray[np.intp], mass: FloatArray, own: FloatArray, k: int) -> float:
+    """Standard errors by which the two classifiers that agree least do so beyond chance.
+
+    `mass` (B,) is the weight of all objects of a ballot of `chosen` (B, r1), `own` that of one of them.
+    """
+    least = np.inf
+    for a, b in combinations(chosen.T, 2):
+        both = np.flatnonzero((a >= 0) & (b >= 0) & (mass > 0))
+        if not len(both):
+            continue
+        x, y, heavy = a[both], b[both], mass[both]
+        total = heavy.sum()
+        of_x, of_y = (_summed(c, heavy, k) / total for c in (x, y))
+        beyond = (x == y) + float(weighed_sum(of_x, of_y)) - of_x[y] - of_y[x]
+        mean = float(weighed_sum(heavy, beyond)) / total
+        spread = float(weighed_sum(heavy * own[both], (beyond - mean) ** 2)) / total**2
+        least = min(least, mean / np.sqrt(max(spread, NOTHING**2)))
+    return float(least) if np.isfinite(least) else 0.0
 
 
 def _alike(
@@ -170,8 +270,7 @@ class _Cells:
             self.of_row = place * different + ballots.at
             self.at = np.repeat(np.arange(size + 1), different)
             self.ballot = np.tile(np.arange(different), size + 1)
-            weights = np.bincount(self.of_row, weights=ballots.weights, minlength=len(self.at))
-            self.weights: FloatArray = weights.astype(np.float64, copy=False)
+            self.weights = _summed(self.of_row, ballots.weights, len(self.at))
         else:
             self.of_row, self.at, self.ballot = np.arange(len(place)), place, ballots.at
             self.weights = ballots.weights
@@ -203,6 +302,7 @@ def _measured(inside: FloatArray, overall: FloatArray, ballots: _Ballots) -> Scr
         covariance=np.einsum("in,jn->ij", away * mass, away) / (mass.sum() * size),
         votes=float(np.average(votes[known], weights=mass)),
         classes=ballots.classes,
+        accord=ballots.accord,
     )
 
 

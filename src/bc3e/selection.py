@@ -1,8 +1,9 @@
 """How much the clusterings may say, decided without a label.
 
-Only clusterings that predict the votes significantly are heard, and only if their clusters, one by one
-or together, explain half of what the classifiers have in common (:mod:`bc3e.screening`): clusters that
-mix what classifiers keep apart are no judge of them. Then together they count a quarter of a label:
+Only clusterings that predict the votes significantly are heard, and only if their clusters explain
+half of what the classifiers have in common (:mod:`bc3e.screening`): clusters that
+mix what classifiers keep apart are no judge of them. Clusterings are judged one by one, unless they err
+apart from each other: then by what they say together. Those heard count a quarter of a label in all:
 enough to settle what the votes leave nearly open, and only between two labels that equally many
 classifiers choose (:func:`bc3e.agreement.kept_labels`). To count more, clusters have to leave so
 little of what classifiers have in common that differences inside them are mostly noise, or they need
@@ -29,13 +30,16 @@ from bc3e.objects import Objects
 from bc3e.screening import Screening, screenings
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
-TOTALS = (1.0, 3.0)  # and what may be chosen with support
+TOTALS = (1.0, 2.0)  # and what may be chosen with support: less than the votes, which count three
 SAMPLE = 10_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
-WITHOUT = {3.0: 0.5, 1.0: 0.2}  # the same to count so much without a witness, with very many classes
-ERRORS = 1.0  # standard errors by which the latter must hold
+ALIKE = 0.05  # correlation of their errors up to which clusterings err apart from each other
+WITHOUT = {2.0: 0.5, 1.0: 0.2}  # the same to count so much without a witness, with very many classes
+WITH_TWO = 0.1  # and with two classes, of which any two classifiers must know something
+ERRORS = 1.0  # standard errors by which the latter two must hold
+ACCORD = 3.0  # standard errors by which two classifiers agree beyond chance that know something
 
 
 Refine = Callable[[Objects], Callable[[float], NDArray[np.intp]]]
@@ -81,14 +85,16 @@ def choose_total(
     if len(objects.table.votes) < 2:  # nobody to compare with
         return CAUTIOUS
     objects = objects.sample(SAMPLE, seed)
-    heard = hear(objects)
-    each, together = screenings(objects, heard)
+    seen = screenings(objects, hear(objects))
+    each, together = seen.each, seen.together
     if each is None or together is None:
         return CAUTIOUS
-    if not (each.leaves(UNEXPLAINED) or together.leaves(UNEXPLAINED)):
+    apart = seen.alike < ALIKE
+    found = together if apart else each
+    if not found.leaves(UNEXPLAINED):
         return 0.0
-    votes = each.votes if vote_weight is None else vote_weight
-    sure = unwitnessed_total(each, votes)
+    votes = found.votes if vote_weight is None else vote_weight
+    sure = unwitnessed_total(found, votes, seen.different if apart else 0)
     asked = [
         total
         for total in TOTALS
@@ -97,29 +103,43 @@ def choose_total(
     return max(sure, witnessed_total(objects, refine, asked)) if asked else sure
 
 
-def unwitnessed_total(found: Screening, vote_weight: float) -> float:
-    """Evidence that needs no witness, as clusters leave little but noise: 3 or 1 labels, else 0.25.
+def unwitnessed_total(found: Screening, vote_weight: float, apart: int = 0) -> float:
+    """Evidence that needs no witness, as clusters leave little but noise: 2 or 1 labels, else 0.25.
 
-    Inside clusters that stand for what classifiers see, the class that most votes are for is the right
-    one if each wrong class gets fewer. With many classes errors spread over all of them, and the right
-    one leads even where most votes are wrong. With two, all errors are for the same class: a cluster
-    that both classifiers get wrong looks like one that both get right. So what may be left
-    unexplained falls with the number of classes, to nothing with two.
+    Of several clusterings that err `apart` from each other, as the model assumes them to do, each may
+    count one label, in all as many as they are worth.
     """
-    for total, share in WITHOUT.items():
-        left = share * (1.0 - 2.0 / max(found.classes, 2))
+    for total in WITHOUT:
+        left = may_be_left(found, total)
         if left > 0.0 and found.leaves(left, ERRORS) and found.warrants(total, vote_weight, ERRORS):
-            return total
+            more = range(apart, int(total), -1) if total == TOTALS[-1] else ()
+            worth = (each for each in more if found.warrants(each, vote_weight, ERRORS))
+            return float(next(worth, total))
     return CAUTIOUS
 
 
+def may_be_left(found: Screening, total: float) -> float:
+    """Share of what classifiers have in common that clusters may leave, to count so much unwitnessed.
+
+    Inside clusters that stand for what classifiers see, the class that most votes are for is the right
+    one if each wrong class gets fewer. With many classes errors spread over all of them, and the right
+    one leads even where most votes are wrong: what may be left falls with the number of classes. With
+    two, all errors are for the same class, and two classifiers that err alike everywhere, such as two
+    lines drawn through a ring, look like two that know. So little may be left, and only if none
+    of the classifiers is a stranger to any other.
+    """
+    if found.classes > 2:
+        return WITHOUT[total] * (1.0 - 2.0 / found.classes)
+    return WITH_TWO if found.classes == 2 and found.accord > ACCORD else 0.0
+
+
 def witnessed_total(objects: Objects, refine: Refine, totals: Sequence[float]) -> float:
-    """The largest of some totals that hidden classifiers support, 0.25 if they support none."""
+    """The largest of some totals that hidden classifiers support, 0 if they support none."""
     witnesses = Witnesses(objects, refine)
     for total in sorted(totals, reverse=True):
         if support(witnesses.sides(total)) > 0.0:
             return total
-    return CAUTIOUS
+    return 0.0
 
 
 class Witnesses:
@@ -165,7 +185,8 @@ def support(sides: FloatArray) -> float:
     that overturn a majority of them, and there it must not hang on one witness:
     without any one of them the others still lead. One witness is none: of three
     classifiers two may say the same and be wrong together, and then the third one's word on the few
-    labels that leave the two undecided says nothing about the many it is outvoted on.
+    labels that leave the two undecided says nothing about the many it is outvoted on. Nor may two that
+    say the same outshout the others: more witnesses must lead for the new labels than for the old.
 
     Parameters
     ----------
@@ -179,7 +200,8 @@ def support(sides: FloatArray) -> float:
 
     together, overturning = sides.sum(axis=(0, 2)), sides[:, :, 0].sum(axis=0)
     rest = overturning - sides[:, :, 0]  # without each of the witnesses
-    if (rest[:, 0] <= rest[:, 1]).any():
+    new, old = sides.sum(axis=2).T
+    if (rest[:, 0] <= rest[:, 1]).any() or np.sign(new - old).sum() <= 0.0:
         return -np.inf
     return min(lead(*together), lead(*overturning))
 
