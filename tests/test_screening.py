@@ -89,13 +89,14 @@ def test_clusters_that_mix_classes_leave_what_classifiers_know() -> None:
     assert not asked
 
 
-def leaving(left: float, k: int, accord: float = 10.0) -> Screening:
+def leaving(left: float, k: int, accord: float = 10.0, worst: float = 0.0) -> Screening:
     """Worth 3 (0.6 - 0.4 left) / 3 / 0.4 left labels: more than 2."""
-    return Screening(np.array([0.4 * left, 0.4, 0.6]), np.zeros((3, 3)), 3.0, k, accord)
+    means = np.array([0.4 * left, 0.4, 0.6])
+    return Screening(means, np.zeros((3, 3)), 3.0, k, accord, max(left, worst))
 
 
 def test_two_classes_ask_for_more_than_many() -> None:
-    for k, most in ((2, 0.1), (3, 1 / 6), (4, 0.25), (5, 0.3)):
+    for k, most in ((2, 0.125), (3, 1 / 6), (4, 0.25), (5, 0.3)):
         assert unwitnessed_total(leaving(most - 0.01, k), 3.0) == 2.0
         assert unwitnessed_total(leaving(most + 0.01, k), 3.0) == selection.CAUTIOUS
     for left in (0.01, 0.0, -0.1):  # by chance it is estimated below 0
@@ -106,6 +107,8 @@ def test_two_classes_ask_that_no_classifier_is_a_stranger_to_another() -> None:
     for accord in (-5.0, 0.0, 2.9):
         assert unwitnessed_total(leaving(0.01, 2, accord), 3.0) == selection.CAUTIOUS
         assert unwitnessed_total(leaving(0.01, 3, accord), 3.0) == 2.0
+    assert unwitnessed_total(leaving(0.1, 2, worst=0.13), 3.0) == selection.CAUTIOUS
+    assert unwitnessed_total(leaving(0.1, 3, worst=0.5), 3.0) == 2.0
 
 
 def test_accord_is_that_of_the_two_that_agree_least() -> None:
@@ -118,12 +121,25 @@ def test_accord_is_that_of_the_two_that_agree_least() -> None:
     lines = np.stack([side, np.where(rng.random(400) < 0.05, 1 - side, side)], axis=1)
     assert measured(lines, clusters, 2).accord > 10.0
     assert abs(measured(np.hstack([knowing, lines]), clusters, 2).accord) < 3.0
-    by_hand = []
-    for a, b in combinations(knowing[:, [0, 1]].T, 2):
-        beyond = (a == b) + np.mean(a == 0) * np.mean(b == 0) + np.mean(a == 1) * np.mean(b == 1)
-        beyond = beyond - np.array([np.mean(a == y) for y in b]) - np.array([np.mean(b == x) for x in a])
-        by_hand.append(beyond.mean() / (beyond.std() / np.sqrt(400)))
-    assert measured(knowing, clusters, 2).accord == pytest.approx(min(by_hand))
+    a, b = knowing.T
+    beyond = (a == b) + np.mean(a == 0) * np.mean(b == 0) + np.mean(a == 1) * np.mean(b == 1)
+    beyond = beyond - np.array([np.mean(a == y) for y in b]) - np.array([np.mean(b == x) for x in a])
+    found = measured(knowing, clusters, 2)
+    assert found.accord == pytest.approx(beyond.mean() / (beyond.std() / np.sqrt(400)))
+    assert found.worst == pytest.approx(found.means[0] / found.means[1])  # there is one pair only
+    both = measured(np.hstack([knowing, noisy(rng, classes, 2, 1, 0.9)]), clusters, 2)
+    assert both.worst >= both.means[0] / both.means[1]
+
+
+def test_two_classifiers_that_err_alike_inside_clusters_are_found() -> None:
+    rng = np.random.default_rng(14)
+    classes = rng.integers(2, size=2000)
+    errs = rng.random(2000) < 0.2  # the same two of the three, on the same objects
+    votes = noisy(rng, classes, 2, 3, 0.7)
+    votes[errs, :2] = 1 - classes[errs, None]
+    found = measured(votes, classes[:, None], 2)
+    assert found.worst > 0.3 > 2 * found.means[0] / found.means[1] / 3
+    assert unwitnessed_total(found, 3.0) == selection.CAUTIOUS
 
 
 def test_two_lines_through_a_ring_are_not_taken_for_knowledge() -> None:
@@ -198,11 +214,11 @@ def test_order_of_the_clusters_does_not_matter_where_memberships_are_tied() -> N
 
 
 def test_little_noise_warrants_little() -> None:
-    found = Screening(np.array([0.1, 0.8, 0.25]), np.zeros((3, 3)), 3.0, 10, 10.0)
+    found = Screening(np.array([0.1, 0.8, 0.25]), np.zeros((3, 3)), 3.0, 10, 10.0, 0.1)
     assert found.warrants(1.0, 3.0)  # 3 (0.25 - 0.1) / 3 / 0.1 = 1.5 labels
     assert not found.warrants(2.0, 3.0)
     assert unwitnessed_total(found, 3.0) == 1.0
-    uncertain = Screening(found.means, np.diag([0.01, 0.0, 0.0]), 3.0, 10, 10.0)
+    uncertain = Screening(found.means, np.diag([0.01, 0.0, 0.0]), 3.0, 10, 10.0, 0.1)
     assert unwitnessed_total(uncertain, 3.0) == selection.CAUTIOUS
 
 
@@ -315,8 +331,10 @@ def test_how_alike_clusterings_err_is_the_correlation_of_their_errors() -> None:
 
 
 def test_no_more_labels_than_independent_clusterings_are_worth() -> None:
-    much = Screening(np.array([0.005, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 5, 10.0)  # worth 119 labels
-    some = Screening(np.array([0.1, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 5, 10.0)  # worth 5
+    much = Screening(
+        np.array([0.005, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 5, 10.0, 0.1
+    )  # worth 119 labels
+    some = Screening(np.array([0.1, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 5, 10.0, 0.1)  # worth 5
     assert unwitnessed_total(much, 3.0, 8) == 8.0
     assert unwitnessed_total(some, 3.0, 8) == 4.0
     assert unwitnessed_total(much, 3.0, 2) == 2.0

@@ -55,6 +55,8 @@ class Screening:
         Classes that more than a trace of the votes is for.
     accord : float
         By how many standard errors those two classifiers that do so least agree beyond chance.
+    worst : float
+        Share that clusters leave of what two classifiers have in common: the largest of any two.
     """
 
     means: FloatArray
@@ -62,6 +64,7 @@ class Screening:
     votes: float
     classes: int
     accord: float
+    worst: float
 
     def leaves(self, share: float, errors: float = 0.0) -> bool:
         """Whether clusters leave less than a share of what classifiers have in common."""
@@ -109,11 +112,11 @@ def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
     """
     ballots = _Ballots(objects)
     overall = _inside(_Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots), ballots)
-    each, named = np.zeros_like(overall), np.zeros((len(ballots.at), ballots.k + 1))
+    each, named = overall * 0.0, np.zeros((len(ballots.at), ballots.k + 1))
     chosen: dict[bytes, NDArray[Any]] = {}  # a copy says nothing new
     for m in np.flatnonzero(heard):  # one at a time: of many clusters a table of counts is large
         held = _Cells(_strongest(objects.table.clusters[m]), ballots)
-        each += _inside(held, ballots)
+        each = each + _inside(held, ballots)
         odds = _named(held, ballots)
         leading = np.where(odds[:, -1] > 0, leading_class(odds[:, :-1]), -1).take(held.of_row)
         if chosen.setdefault(leading.tobytes(), leading) is leading:
@@ -190,8 +193,6 @@ class _Ballots:
         Classes that more than a trace of all votes is for: a stray vote makes no further class.
     prior : (k,) array
         Class frequencies, times the votes of one object.
-    accord : float
-        See :class:`Screening`.
     """
 
     def __init__(self, objects: Objects) -> None:
@@ -207,27 +208,6 @@ class _Ballots:
         self.classes = int(np.count_nonzero(total > TRACE * total.sum() / self.k))
         total += NOTHING
         self.prior = objects.unit * chosen.shape[1] * total / total.sum()
-        self.accord = _least_accord(self.chosen, mass, self.own, self.k)
-
-
-def _least_accord(chosen: NDArray[np.intp], mass: FloatArray, own: FloatArray, k: int) -> float:
-    """Standard errors by which the two classifiers that agree least do so beyond chance.
-
-    `mass` (B,) is the weight of all objects of a ballot of `chosen` (B, r1), `own` that of one of them.
-    """
-    least = np.inf
-    for a, b in combinations(chosen.T, 2):
-        both = np.flatnonzero((a >= 0) & (b >= 0) & (mass > 0))
-        if not len(both):
-            continue
-        x, y, heavy = a[both], b[both], mass[both]
-        total = heavy.sum()
-        of_x, of_y = (_summed(c, heavy, k) / total for c in (x, y))
-        beyond = (x == y) + float(weighed_sum(of_x, of_y)) - of_x[y] - of_y[x]
-        mean = float(weighed_sum(heavy, beyond)) / total
-        spread = float(weighed_sum(heavy * own[both], (beyond - mean) ** 2)) / total**2
-        least = min(least, mean / np.sqrt(max(spread, NOTHING**2)))
-    return float(least) if np.isfinite(least) else 0.0
 
 
 def _alike(
@@ -284,25 +264,65 @@ class _Cells:
         self.counts = np.reshape(found, (len(found), size + 1, ballots.k))
 
 
-def _measured(inside: FloatArray, overall: FloatArray, ballots: _Ballots) -> Screening | None:
-    """Variance components by sums of :func:`_inside` over clusterings and over all; None if unknown."""
-    known = (overall[2] > 0) & (inside[2] > 0)
+@dataclass(frozen=True)
+class _Parts:
+    """What makes up covariances of votes.
+
+    Attributes
+    ----------
+    rows : (3, P) array
+        Each row's part in the covariance of two votes and in the variance of one, and how many
+        clusterings tell it.
+    pairs : (pairs, 5) array
+        Of every two classifiers: weight of the objects that both judge and sum of the parts in their
+        covariance; sums of squared weights, of these times the parts, and times the squared parts.
+    """
+
+    rows: FloatArray
+    pairs: FloatArray
+
+    def __add__(self, other: _Parts) -> _Parts:
+        return _Parts(self.rows + other.rows, self.pairs + other.pairs)
+
+    def __mul__(self, factor: float) -> _Parts:
+        return _Parts(self.rows * factor, self.pairs * factor)
+
+    def covariances(self) -> FloatArray:
+        """Covariance of the votes of every two classifiers, 0 of those that never meet, (pairs,)."""
+        mass, total = self.pairs[:, :2].T
+        found: FloatArray = np.divide(total, mass, out=np.zeros(len(mass)), where=mass > 0)
+        return found
+
+    def errors(self) -> FloatArray:
+        """Standard errors of the covariances, (pairs,)."""
+        mass, _, squares, first, second = self.pairs.T
+        mean = self.covariances()
+        spread = second - 2.0 * mean * first + mean**2 * squares
+        found: FloatArray = np.sqrt(np.maximum(spread, 0.0)) / np.where(mass > 0, mass, 1.0)
+        return found
+
+
+def _measured(inside: _Parts, overall: _Parts, ballots: _Ballots) -> Screening | None:
+    """Variance components by parts inside clusters and over all; None if unknown."""
+    known = (overall.rows[2] > 0) & (inside.rows[2] > 0)
     mass, copies = ballots.weights[known], ballots.counts[known]
     # Objects of equal weight that would tell as much.
     size = mass.sum() ** 2 / max(np.sum(mass**2 / copies), NOTHING)
     if size < ENOUGH:
         return None
-    shared, spread, times = inside.compress(known, axis=1)
-    parts = np.stack([shared / times, overall[0].compress(known), spread / times])
+    shared, spread, times = inside.rows.compress(known, axis=1)
+    parts = np.stack([shared / times, overall.rows[0].compress(known), spread / times])
     means = np.average(parts, axis=1, weights=mass)
     away = parts - means[:, None]
     votes = (ballots.chosen >= 0).sum(axis=1).take(ballots.at)
+    common = overall.covariances()
     return Screening(
         means=means,
         covariance=np.einsum("in,jn->ij", away * mass, away) / (mass.sum() * size),
         votes=float(np.average(votes[known], weights=mass)),
         classes=ballots.classes,
-        accord=ballots.accord,
+        accord=float(np.min(common / np.maximum(overall.errors(), NOTHING))),
+        worst=float(np.max(inside.covariances() / np.maximum(common, NOTHING))),
     )
 
 
@@ -337,13 +357,8 @@ def _strongest(column: Column) -> NDArray[np.intp]:
     return np.where(clear, scores.argmax(axis=1), -1)
 
 
-def _inside(held: _Cells, ballots: _Ballots) -> FloatArray:
-    """What :func:`_components` tells of each row."""
-    return _components(held, ballots).take(held.of_row, axis=1)
-
-
-def _components(held: _Cells, ballots: _Ballots) -> FloatArray:
-    """Each cell's part in the covariance of two votes and in the variance of one, and 1; 0 without two.
+def _inside(held: _Cells, ballots: _Ballots) -> _Parts:
+    """Parts in the covariance of two votes and in the variance of one, and 1; 0 without two.
 
     Deviations from the means of a cluster that an object belongs to itself are too small by its part
     in these means, and by what the two means have in common. That is made up for, so clusters of any
@@ -364,7 +379,7 @@ def _components(held: _Cells, ballots: _Ballots) -> FloatArray:
         beside = voted & (left > ALONE)
         squares += beside * (1.0 + spread) / np.where(beside, left, 1.0)
         votes += beside
-    shared, pairs = np.zeros(len(at)), np.zeros(len(at))
+    shared, pairs, sums = np.zeros(len(at)), np.zeros(len(at)), []
     for a, b in combinations(range(len(valid)), 2):
         both = valid[a] & valid[b]
         common = np.bincount(at, weights=held.weights * own * both, minlength=sizes.shape[1])
@@ -373,11 +388,15 @@ def _components(held: _Cells, ballots: _Ballots) -> FloatArray:
         same -= means[a].reshape(-1).take(named[b])
         same -= means[b].reshape(-1).take(named[a])
         beside = both & (left > ALONE)
-        shared += beside * same / np.where(beside, left, 1.0)
+        part = beside * same / np.where(beside, left, 1.0)
+        shared += part
         pairs += beside
+        mass = held.weights * beside
+        powers = np.stack([np.ones(len(part)), part, part**2], axis=1)
+        sums.append([*weighed_sum(mass, powers[:, :2]), *weighed_sum(mass * own, powers)])
     known = (pairs > 0) & (votes > 0)
     found = np.zeros((3, len(at)))
     np.divide(shared, pairs, out=found[0], where=known)
     np.divide(squares, votes, out=found[1], where=known)
     found[2] = known
-    return found
+    return _Parts(found.take(held.of_row, axis=1), np.array(sums))

@@ -37,7 +37,7 @@ MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
 ALIKE = 0.05  # correlation of their errors up to which clusterings err apart from each other
 WITHOUT = {2.0: 0.5, 1.0: 0.2}  # the same to count so much without a witness, with very many classes
-WITH_TWO = 0.1  # and with two classes, of which any two classifiers must know something
+WITH_TWO = 0.125  # the same with two classes, of what any two classifiers have in common
 ERRORS = 1.0  # standard errors by which the latter two must hold
 ACCORD = 3.0  # standard errors by which two classifiers agree beyond chance that know something
 
@@ -125,12 +125,13 @@ def may_be_left(found: Screening, total: float) -> float:
     one if each wrong class gets fewer. With many classes errors spread over all of them, and the right
     one leads even where most votes are wrong: what may be left falls with the number of classes. With
     two, all errors are for the same class, and two classifiers that err alike everywhere, such as two
-    lines drawn through a ring, look like two that know. So little may be left, and only if none
-    of the classifiers is a stranger to any other.
+    lines drawn through a ring, look like two that know. So little may be left, of what any two of the
+    classifiers have in common, and any two must have something.
     """
     if found.classes > 2:
         return WITHOUT[total] * (1.0 - 2.0 / found.classes)
-    return WITH_TWO if found.classes == 2 and found.accord > ACCORD else 0.0
+    known = found.classes == 2 and found.accord > ACCORD and found.worst < WITH_TWO
+    return WITH_TWO if known else 0.0
 
 
 def witnessed_total(objects: Objects, refine: Refine, totals: Sequence[float]) -> float:
