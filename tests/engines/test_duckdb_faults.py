@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bc3e import BC3E, InputError, InputTypeError
+from bc3e.engines.background import Background
 from bc3e.engines.connection import Database, parse_memory
 from bc3e.engines.duckdb import TextForm, refine
 from tests.engines.tables import VOTES, codes, dressed, refined
@@ -283,3 +285,29 @@ def test_a_signal_is_heard_whatever_duckdb_does(tmp_path: Path) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_work_that_does_not_stop_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB can wait for ever for a task that an interrupt took away: Ctrl-C must end the run all the same."""
+    monkeypatch.setattr("bc3e.engines.background.PATIENCE", 0.3)
+    free = threading.Event()
+    told: list[int] = []
+
+    def look() -> None:
+        raise Heard
+
+    background = Background()
+    with pytest.raises(Heard):
+        background.run(free.wait, look, lambda: told.append(1))
+    assert background.stuck
+    assert len(told) > 1
+    with Database("1GB", 1, tmp_path) as db:
+        monkeypatch.setattr(db, "_background", background)
+    free.set()
+    assert list(tmp_path.iterdir()) == []
+    ready = Background()
+    assert ready.run(lambda: 3, look, pytest.fail) == 3
+    ready.settle(pytest.fail)
+    assert not ready.stuck

@@ -9,17 +9,27 @@ is waited for are locks and a queue whose methods are single steps of the interp
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
 POLL = 0.1  # seconds between two looks at the work
+PATIENCE = 10.0  # seconds that work which was told to stop is waited for
 
 
 class Background:
-    """A thread that does one thing after the other."""
+    """A thread that does one thing after the other.
+
+    Attributes
+    ----------
+    stuck : bool
+        Whether work was told to stop and did not. DuckDB can wait for ever for a task that was given
+        up; what it holds is lost then, and nothing more can be done in this thread.
+    """
 
     def __init__(self) -> None:
+        self.stuck = False
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=_serve, args=(self._tasks,), name="duckdb", daemon=True).start()
 
@@ -37,7 +47,7 @@ class Background:
             Called here, now and then, until the work is done.
         stop : callable
             Makes the work end early. It is called until it has if an exception is raised
-            here, which goes on only then.
+            here, which goes on only then, or after :data:`PATIENCE` seconds.
         """
         result: list[Any] = []
         faults: list[BaseException] = []
@@ -60,10 +70,11 @@ class Background:
         return result[0]
 
     def settle(self, stop: Callable[[], None]) -> None:
-        """Make the work end early, if there is any, and wait until it has."""
-        idle = self._after(lambda: None)
-        while not idle.acquire(timeout=POLL):
+        """Make the work end early, if there is any, and wait until it has, or is `stuck`."""
+        idle, end = self._after(lambda: None), time.monotonic() + PATIENCE
+        while not self.stuck and not idle.acquire(timeout=POLL):
             stop()
+            self.stuck = time.monotonic() > end
 
     def _after(self, task: Callable[[], None]) -> threading.Lock:
         """A lock that is released when the task, and all before it, are done."""

@@ -116,7 +116,8 @@ class Database:
     ) -> None:
         try:
             self._background.settle(self.connection.interrupt)  # a second Ctrl-C may have left work
-            self.connection.close()
+            if not self._background.stuck:  # else it would wait, too
+                self.connection.close()
         finally:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
