@@ -303,9 +303,10 @@ def test_work_that_does_not_stop_is_not_waited_for(
         background.run(free.wait, look, lambda: told.append(1))
     assert background.stuck
     assert len(told) > 1
-    with Database("1GB", 1, tmp_path) as db:
-        monkeypatch.setattr(db, "_background", background)
     free.set()
+    with Database("1GB", 1, tmp_path) as db:
+        db._background.stuck = True
+    db.connection.close()  # it was not waited for
     assert list(tmp_path.iterdir()) == []
     ready = Background()
     assert ready.run(lambda: 3, look, pytest.fail) == 3
