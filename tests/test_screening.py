@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import bc3e
 from bc3e import selection
 from bc3e.labels import LabelTable
 from bc3e.objects import Objects
-from bc3e.screening import Screening, screenings
+from bc3e.screening import Screening, _alikeness, screenings
 from bc3e.selection import choose_total, unwitnessed_total
 
 
@@ -282,13 +283,28 @@ def test_clusterings_that_err_apart_from_each_other_explain_together(k: int, str
     assert found.each is not None
     assert found.together is not None
     assert abs(found.alike) < selection.ALIKE
-    assert found.different == 8
+    assert found.apart(selection.ALIKE, selection.REST)
     assert not found.each.leaves(0.4)
     assert found.together.leaves(0.1)
     model = bc3e.BC3E(random_state=0).fit(votes, clusters)
     assert model.evidence_weights_.tolist() == [1.0] * 8
     before = LabelTable.read(votes, None).soft_vote().argmax(axis=1)
     assert np.mean(model.labels_ == classes) > np.mean(before == classes) + 0.05
+    copied = np.hstack([clusters, np.repeat(clusters[:, :1], 30, axis=1)])
+    model = bc3e.BC3E(random_state=0).fit(votes, copied)  # one of them must not get what all are worth
+    assert model.evidence_weights_.sum() <= 2.0 + 1e-9
+    assert np.mean(model.labels_ == classes) > np.mean(before == classes) - 0.005
+
+
+def test_no_more_labels_than_independent_clusterings_are_worth() -> None:
+    much = Screening(
+        np.array([0.005, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 5, 10.0, 0.1
+    )  # worth 119 labels
+    some = Screening(np.array([0.1, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 5, 10.0, 0.1)  # worth 5
+    assert unwitnessed_total(much, 3.0, 8) == 8.0
+    assert unwitnessed_total(some, 3.0, 8) == 4.0
+    assert unwitnessed_total(much, 3.0, 2) == 2.0
+    assert unwitnessed_total(much, 3.0) == 2.0
 
 
 def test_clusterings_that_err_alike_are_judged_one_by_one() -> None:
@@ -330,12 +346,72 @@ def test_how_alike_clusterings_err_is_the_correlation_of_their_errors() -> None:
     assert abs(alike(apart, weighed)) < 0.03
 
 
-def test_no_more_labels_than_independent_clusterings_are_worth() -> None:
-    much = Screening(
-        np.array([0.005, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 5, 10.0, 0.1
-    )  # worth 119 labels
-    some = Screening(np.array([0.1, 0.4, 0.6]), np.zeros((3, 3)), 3.0, 5, 10.0, 0.1)  # worth 5
-    assert unwitnessed_total(much, 3.0, 8) == 8.0
-    assert unwitnessed_total(some, 3.0, 8) == 4.0
-    assert unwitnessed_total(much, 3.0, 2) == 2.0
-    assert unwitnessed_total(much, 3.0) == 2.0
+def test_errors_that_all_clusterings_share_are_no_independence() -> None:
+    """To clusterings that are nearly copies of each other their common errors look right."""
+    rng = np.random.default_rng(15)
+    k, n = 5, 3000
+    classes = rng.integers(k, size=n)
+    votes = noisy(rng, classes, k, 3, 0.6)
+    one = np.where(rng.random(n) < 0.1, rng.integers(k, size=n), classes)
+    clusters = np.repeat(one[:, None], 8, axis=1)
+    for m in range(8):
+        clusters[15 * m : 15 * (m + 1), m] = rng.integers(k, size=15)
+    found = screenings(table_of(votes, clusters, k), np.ones(8, dtype=np.bool_))
+    assert found.alike < selection.ALIKE
+    assert not found.apart(selection.ALIKE, selection.REST)
+
+
+def test_what_nobody_saw_is_not_explained() -> None:
+    """Two classifiers that err alike, but meet only where no cluster is."""
+    rng = np.random.default_rng(16)
+    n = 3000
+    classes = rng.integers(2, size=n)
+    votes, clusters = noisy(rng, classes, 2, 3, 0.6), classes[:, None].copy()
+    errs, outside = rng.random(n) < 0.25, rng.random(n) < 0.5
+    votes[errs, :2] = 1 - classes[errs, None]
+    clusters[outside] = -1
+    first = rng.random(n) < 0.5
+    votes[~outside & first, 0] = -1
+    votes[~outside & ~first, 1] = -1
+    assert measured(votes, clusters, 2).worst == np.inf
+
+
+@pytest.mark.parametrize("gone", ["nothing", "at random", "of one class", "mostly"])
+def test_alikeness_by_hand(gone: str) -> None:
+    """Over the clusterings that each object has, however unevenly they are missing."""
+    rng = np.random.default_rng(17)
+    n, k, r = 600, 3, 6
+    classes = rng.integers(k, size=n)
+    votes, clusters = noisy(rng, classes, k, 3, 0.7), scattered(rng, classes, k, r, 0.3)
+    if gone == "at random":
+        clusters[rng.random((n, r)) < 0.3] = -1
+    elif gone == "of one class":
+        clusters[classes == 0, :3] = -1
+    elif gone == "mostly":
+        clusters[rng.random(n) < 0.8, 3:] = -1
+    objects = table_of(votes, clusters, k)
+    seen: list[Any] = []
+
+    def noted(chosen: Any, joint: Any, ballots: Any) -> float:
+        seen.append((chosen, joint, ballots.weights))
+        return _alikeness(chosen, joint, ballots)
+
+    with mock.patch("bc3e.screening._alikeness", noted):
+        found = screenings(objects, np.ones(r, dtype=np.bool_)).alike
+    ((chosen, joint, weights),) = seen
+    compared = ((chosen >= 0).sum(axis=0) > 1) & (joint >= 0)
+    chosen, joint, weights = chosen[:, compared], joint[compared], weights[compared]
+    shares = np.zeros((r, k, k))
+    for m, t in product(range(r), range(k)):
+        here = (joint == t) & (chosen[m] >= 0)
+        shares[m, t] = [weights[here & (chosen[m] == i)].sum() for i in range(k)]
+        shares[m, t] /= max(weights[here].sum(), 1e-300)
+    above = below = 0.0
+    for i, t in enumerate(joint):
+        given = np.flatnonzero(chosen[:, i] >= 0)
+        pairs = list(combinations(given, 2))
+        same = [(chosen[a, i] == chosen[b, i]) - shares[a, t] @ shares[b, t] for a, b in pairs]
+        above += weights[i] * float(np.mean(same))
+        below += weights[i] * float(np.mean([1.0 - shares[a, t] @ shares[a, t] for a in given]))
+    assert found == pytest.approx(above / below)
+    assert abs(found) < 0.15

@@ -70,7 +70,7 @@ class BC3E(Reported, ConsensusEstimator):
         apart, and lets the others share 0.25 labels in all, which (unless `vote_calibration`
         is None) decide only between labels that equally many classifiers choose; or 1 or 2
         labels if clusters explain what classifiers have in common, or hidden classifiers
-        support that (:mod:`bc3e.selection`).
+        support that; or one each, if they err apart from each other (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
         frequencies whose strength is learned per clustering ("marginal"),

@@ -27,7 +27,7 @@ from bc3e.model.schedule import PASSING, ROUGHLY, SETTLED, Fit, Progress
 from bc3e.model.shrinkage import shrinkage_counts
 from bc3e.objects import Objects
 from bc3e.progress import FitProgress
-from bc3e.selection import CAUTIOUS, TOTALS, choose_total, shared_weights, significant
+from bc3e.selection import CAUTIOUS, UNOPPOSED, choose_total, shared_weights, significant
 from bc3e.settings import given_weights, mean_rule, random_source, variance_rule
 
 
@@ -135,7 +135,7 @@ class Learner:
                 study, total = self.study(objects, weighed=False), CAUTIOUS  # heard only so: so be it
             heard = study.heard
             if not study.voted:  # nothing to be significant about: all clusterings share
-                heard, total = np.ones_like(heard), TOTALS[-1]
+                heard, total = np.ones_like(heard), UNOPPOSED
             elif not heard.any():
                 total = 0.0
             guarded = calibrated and 0.0 < total <= CAUTIOUS

@@ -18,6 +18,7 @@ clusters are worth 3 N / W.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -35,6 +36,7 @@ from bc3e.objects import Objects
 ALONE = 1e-9  # what is left of an object beside its cluster, but for rounding, if it has that to itself
 ENOUGH = 30.0  # objects with two votes from which on the errors of means are known
 TRACE = 0.1  # share of an even share of the votes up to which a class is not counted
+MET = 0.5  # share of the objects that two classifiers judge which must be in clusters
 NOTHING = 1e-12  # a difference that may be rounding
 
 
@@ -93,16 +95,28 @@ class Screenings:
         In what they say together: clusterings that err apart from each other leave much each, and
         little together.
     alike : float
-        Correlation of the errors of two of them, 0 if they err apart from each other; see
-        :func:`_alikeness`.
+        Correlation of the errors of two of them, see :func:`_alikeness`.
     different : int
-        How many they are, copies apart.
+        How many they are but for copies; 0 if some are copied more often than others, as these
+        would get more of what all are worth.
     """
 
     each: Screening | None
     together: Screening | None
     alike: float
     different: int
+
+    def apart(self, alike: float, rest: float) -> bool:
+        """Whether the clusterings err apart from each other.
+
+        Errors that all of them share look right to :func:`_alikeness`; but then they leave together
+        what each of them leaves. So their errors correlate by less than `alike`, and they leave less
+        together than the share `rest` of what each leaves.
+        """
+        if self.each is None or self.together is None:
+            return False
+        left, shared = self.each.means[0], self.together.means[0]
+        return bool(self.alike < alike and shared < rest * left)
 
 
 def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
@@ -112,22 +126,27 @@ def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
     """
     ballots = _Ballots(objects)
     overall = _inside(_Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots), ballots)
-    each, named = overall * 0.0, np.zeros((len(ballots.at), ballots.k + 1))
+    each = _Parts(np.zeros_like(overall.rows), np.zeros_like(overall.pairs))
+    named = np.zeros((len(ballots.at), ballots.k + 1))
     chosen: dict[bytes, NDArray[Any]] = {}  # a copy says nothing new
+    copies: Counter[bytes] = Counter()
     for m in np.flatnonzero(heard):  # one at a time: of many clusters a table of counts is large
         held = _Cells(_strongest(objects.table.clusters[m]), ballots)
         each = each + _inside(held, ballots)
         odds = _named(held, ballots)
         leading = np.where(odds[:, -1] > 0, leading_class(odds[:, :-1]), -1).take(held.of_row)
-        if chosen.setdefault(leading.tobytes(), leading) is leading:
+        key = leading.tobytes()
+        copies[key] += 1
+        if key not in chosen:
+            chosen[key] = leading
             named += odds.take(held.of_row, axis=0)
     joint = _together(named, ballots)
     together = _inside(_Cells(joint, ballots), ballots)
     return Screenings(
-        each=_measured(each, overall, ballots),
-        together=_measured(together, overall, ballots),
+        each=_measured(each, overall, ballots, int(heard.sum())),
+        together=_measured(together, overall, ballots, 1),
         alike=_alikeness(np.array(list(chosen.values())), joint, ballots),
-        different=len(chosen),
+        different=len(chosen) if len(set(copies.values())) == 1 else 0,
     )
 
 
@@ -137,34 +156,33 @@ def _alikeness(chosen: NDArray[Any], joint: NDArray[np.intp], ballots: _Ballots)
     Each names a class for an object, the one that most votes in its cluster are for (`chosen`, a row
     each, -1 if none). If they err apart from each other, two of them agree on an object no more often
     than on two objects of which all together (`joint`) say the same. Those that err alike, such as
-    k-means runs of the same features, agree on their errors. 1 if there are no three to compare.
+    k-means runs of the same features, agree on their errors. Errors that all of them make are not seen.
+    1 if there are no three to compare.
     """
     r = len(chosen)
     if r < COMPANY:
         return 1.0
-    n = (chosen >= 0).sum(axis=0)
+    n, k = (chosen >= 0).sum(axis=0), ballots.k
     rows = np.flatnonzero((n > 1) & (joint >= 0))
     weights = ballots.weights[rows]
     total = weights.sum()
     if not total > 0:
         return 1.0
     chosen, joint, n = chosen[:, rows], joint[rows], n[rows]
-    counts = choices_counted(chosen.T, ballots.k)
-    same = float(weighed_sum(weights, np.sum(counts * (counts - 1.0), axis=1) / (n * (n - 1.0))))
-    cells, size = joint * ballots.k, ballots.k**2
-    summed, squares = np.zeros(size), np.zeros(size)
-    for choice in chosen:
-        mass = weights * (choice >= 0)
-        held = _summed(joint, mass, ballots.k)
-        share = _summed(cells + np.maximum(choice, 0), mass, size)
-        share /= np.repeat(np.where(held > 0, held, 1.0), ballots.k)
-        summed += share
-        squares += share**2
-    # of two objects: by two clusterings, and by one
-    heavy = np.repeat(_summed(joint, weights, ballots.k), ballots.k)
-    two = float(weighed_sum(heavy, summed**2 - squares)) / (r * (r - 1.0))
-    one = float(weighed_sum(heavy, squares)) / r
-    return (same - two) / (total - one) if total - one > NOTHING * total else 1.0
+    counts = choices_counted(chosen.T, k)
+    same = np.sum(counts * (counts - 1.0), axis=1) / (n * (n - 1.0))
+    summed, squares = np.zeros((len(rows), k)), np.zeros(len(rows))
+    for choice in chosen:  # of another object of which all say the same
+        present = choice >= 0
+        at, mass = joint[present], weights[present]
+        held = _summed(at, mass, k)
+        share = _summed(at * k + choice[present], mass, k * k).reshape(k, k)
+        share /= np.where(held > 0, held, 1.0)[:, None]
+        summed[present] += share[at]
+        squares[present] += np.sum(share**2, axis=1)[at]
+    two = (np.sum(summed**2, axis=1) - squares) / (n * (n - 1.0))
+    spread = float(weighed_sum(weights, 1.0 - squares / n))
+    return float(weighed_sum(weights, same - two)) / spread if spread > NOTHING * total else 1.0
 
 
 def _summed(places: NDArray[Any], weights: FloatArray, size: int) -> FloatArray:
@@ -284,9 +302,6 @@ class _Parts:
     def __add__(self, other: _Parts) -> _Parts:
         return _Parts(self.rows + other.rows, self.pairs + other.pairs)
 
-    def __mul__(self, factor: float) -> _Parts:
-        return _Parts(self.rows * factor, self.pairs * factor)
-
     def covariances(self) -> FloatArray:
         """Covariance of the votes of every two classifiers, 0 of those that never meet, (pairs,)."""
         mass, total = self.pairs[:, :2].T
@@ -302,8 +317,8 @@ class _Parts:
         return found
 
 
-def _measured(inside: _Parts, overall: _Parts, ballots: _Ballots) -> Screening | None:
-    """Variance components by parts inside clusters and over all; None if unknown."""
+def _measured(inside: _Parts, overall: _Parts, ballots: _Ballots, r2: int) -> Screening | None:
+    """Variance components by parts inside clusters of r2 clusterings and over all; None if unknown."""
     known = (overall.rows[2] > 0) & (inside.rows[2] > 0)
     mass, copies = ballots.weights[known], ballots.counts[known]
     # Objects of equal weight that would tell as much.
@@ -316,13 +331,16 @@ def _measured(inside: _Parts, overall: _Parts, ballots: _Ballots) -> Screening |
     away = parts - means[:, None]
     votes = (ballots.chosen >= 0).sum(axis=1).take(ballots.at)
     common = overall.covariances()
+    # Two that hardly meet inside clusters are not explained by them.
+    met = inside.pairs[:, 0] > MET * r2 * overall.pairs[:, 0]
+    left = np.where(met, inside.covariances() / np.maximum(common, NOTHING), np.inf)
     return Screening(
         means=means,
         covariance=np.einsum("in,jn->ij", away * mass, away) / (mass.sum() * size),
         votes=float(np.average(votes[known], weights=mass)),
         classes=ballots.classes,
         accord=float(np.min(common / np.maximum(overall.errors(), NOTHING))),
-        worst=float(np.max(inside.covariances() / np.maximum(common, NOTHING))),
+        worst=float(np.max(left)),
     )
 
 

@@ -30,12 +30,15 @@ from bc3e.objects import Objects
 from bc3e.screening import Screening, screenings
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
-TOTALS = (1.0, 2.0)  # and what may be chosen with support: less than the votes, which count three
+TOTALS = (1.0, 2.0)  # and what may be chosen with support: less than the votes, which count three,
+# unless clusterings err apart from each other: then one label each
+UNOPPOSED = 3.0  # where nobody votes
 SAMPLE = 10_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
 MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
 ALIKE = 0.05  # correlation of their errors up to which clusterings err apart from each other
+REST = 0.5  # what those may leave together, as a share of what each leaves
 WITHOUT = {2.0: 0.5, 1.0: 0.2}  # the same to count so much without a witness, with very many classes
 WITH_TWO = 0.125  # the same with two classes, of what any two classifiers have in common
 ERRORS = 1.0  # standard errors by which the latter two must hold
@@ -89,7 +92,7 @@ def choose_total(
     each, together = seen.each, seen.together
     if each is None or together is None:
         return CAUTIOUS
-    apart = seen.alike < ALIKE
+    apart = seen.apart(ALIKE, REST)
     found = together if apart else each
     if not found.leaves(UNEXPLAINED):
         return 0.0

@@ -49,6 +49,8 @@ class Background:
             Makes the work end early. It is called until it has if an exception is raised
             here, which goes on only then, or after :data:`PATIENCE` seconds.
         """
+        if self.stuck:
+            raise RuntimeError("work that was told to stop has not ended")
         result: list[Any] = []
         faults: list[BaseException] = []
 
