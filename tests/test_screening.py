@@ -415,3 +415,23 @@ def test_alikeness_by_hand(gone: str) -> None:
         below += weights[i] * float(np.mean([1.0 - shares[a, t] @ shares[a, t] for a in given]))
     assert found == pytest.approx(above / below)
     assert abs(found) < 0.15
+
+
+def test_neither_the_order_of_classes_nor_the_scale_of_weights_matters() -> None:
+    rng = np.random.default_rng(18)
+    for _ in range(40):
+        k, n = int(rng.integers(2, 5)), 60
+        classes = rng.integers(k, size=n)
+        votes, clusters = noisy(rng, classes, k, 3, 0.6), scattered(rng, classes, k, 4, 0.3)
+        heard = np.ones(4, dtype=np.bool_)
+        once = screenings(table_of(votes, clusters, k), heard)
+        renamed = screenings(table_of(k - 1 - votes, clusters, k), heard)
+        light = Objects.of(LabelTable.read(votes, clusters, classes=range(k)), np.full(n, 1e-9))
+        for other in (renamed, screenings(light, heard)):
+            assert other.alike == pytest.approx(once.alike)
+            assert once.each is not None
+            assert other.each is not None
+            assert other.each.means == pytest.approx(once.each.means)
+            assert other.each.covariance == pytest.approx(once.each.covariance)
+            assert other.each.accord == pytest.approx(once.each.accord)
+            assert other.each.worst == pytest.approx(once.each.worst)

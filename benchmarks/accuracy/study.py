@@ -91,7 +91,7 @@ def parts() -> dict[str, Variant]:
         ("bc3e.selection.ERRORS",): (0.0, 2.0),
         ("bc3e.selection.WITH_TWO",): (0.0, 0.2),
         ("bc3e.selection.ALIKE",): (-1.0, 0.1),
-        ("bc3e.screening.TRACE",): (0.0, 0.5),
+        ("bc3e.ballots.TRACE",): (0.0, 0.5),
         ("bc3e.model.calibration.GIVEN",): (0.5, 0.9),
         ("bc3e.model.calibration.ALONE",): (1.0, 6.0),
     }.items():

@@ -26,16 +26,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bc3e.agreement import COMPANY, DIGITS, choices_counted, leading_class, winners
+from bc3e.agreement import COMPANY, DIGITS, choices_counted, leading_class
+from bc3e.ballots import Ballots, Cells, summed
 from bc3e.columns import Column, LabelColumn
-from bc3e.grouping import distinct
 from bc3e.model.evidence import FloatArray
 from bc3e.model.rows import weighed_sum
 from bc3e.objects import Objects
 
 ALONE = 1e-9  # what is left of an object beside its cluster, but for rounding, if it has that to itself
 ENOUGH = 30.0  # objects with two votes from which on the errors of means are known
-TRACE = 0.1  # share of an even share of the votes up to which a class is not counted
 MET = 0.5  # share of the objects that two classifiers judge which must be in clusters
 NOTHING = 1e-12  # a difference that may be rounding
 
@@ -124,24 +123,24 @@ def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
 
     Of soft votes the strongest class is taken, of soft clusterings the strongest cluster.
     """
-    ballots = _Ballots(objects)
-    overall = _inside(_Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots), ballots)
+    ballots = Ballots(objects)
+    overall = _inside(Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots), ballots)
     each = _Parts(np.zeros_like(overall.rows), np.zeros_like(overall.pairs))
     named = np.zeros((len(ballots.at), ballots.k + 1))
     chosen: dict[bytes, NDArray[Any]] = {}  # a copy says nothing new
     copies: Counter[bytes] = Counter()
     for m in np.flatnonzero(heard):  # one at a time: of many clusters a table of counts is large
-        held = _Cells(_strongest(objects.table.clusters[m]), ballots)
+        held = Cells(_strongest(objects.table.clusters[m]), ballots)
         each = each + _inside(held, ballots)
         odds = _named(held, ballots)
-        leading = np.where(odds[:, -1] > 0, leading_class(odds[:, :-1]), -1).take(held.of_row)
+        leading = _in_front(odds[:, :-1], odds[:, -1] > 0).take(held.of_row)
         key = leading.tobytes()
         copies[key] += 1
         if key not in chosen:
             chosen[key] = leading
             named += odds.take(held.of_row, axis=0)
     joint = _together(named, ballots)
-    together = _inside(_Cells(joint, ballots), ballots)
+    together = _inside(Cells(joint, ballots), ballots)
     return Screenings(
         each=_measured(each, overall, ballots, int(heard.sum())),
         together=_measured(together, overall, ballots, 1),
@@ -150,7 +149,7 @@ def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
     )
 
 
-def _alikeness(chosen: NDArray[Any], joint: NDArray[np.intp], ballots: _Ballots) -> float:
+def _alikeness(chosen: NDArray[Any], joint: NDArray[np.intp], ballots: Ballots) -> float:
     """Correlation of the errors of two clusterings, if what they say together is right.
 
     Each names a class for an object, the one that most votes in its cluster are for (`chosen`, a row
@@ -171,115 +170,18 @@ def _alikeness(chosen: NDArray[Any], joint: NDArray[np.intp], ballots: _Ballots)
     chosen, joint, n = chosen[:, rows], joint[rows], n[rows]
     counts = choices_counted(chosen.T, k)
     same = np.sum(counts * (counts - 1.0), axis=1) / (n * (n - 1.0))
-    summed, squares = np.zeros((len(rows), k)), np.zeros(len(rows))
+    shares, squares = np.zeros((len(rows), k)), np.zeros(len(rows))
     for choice in chosen:  # of another object of which all say the same
         present = choice >= 0
         at, mass = joint[present], weights[present]
-        held = _summed(at, mass, k)
-        share = _summed(at * k + choice[present], mass, k * k).reshape(k, k)
+        held = summed(at, mass, k)
+        share = summed(at * k + choice[present], mass, k * k).reshape(k, k)
         share /= np.where(held > 0, held, 1.0)[:, None]
-        summed[present] += share[at]
+        shares[present] += share[at]
         squares[present] += np.sum(share**2, axis=1)[at]
-    two = (np.sum(summed**2, axis=1) - squares) / (n * (n - 1.0))
+    two = (np.sum(shares**2, axis=1) - squares) / (n * (n - 1.0))
     spread = float(weighed_sum(weights, 1.0 - squares / n))
     return float(weighed_sum(weights, same - two)) / spread if spread > NOTHING * total else 1.0
-
-
-def _summed(places: NDArray[Any], weights: FloatArray, size: int) -> FloatArray:
-    """Weights summed by place, (size,)."""
-    return np.bincount(places, weights=weights, minlength=size).astype(np.float64, copy=False)
-
-
-class _Ballots:
-    """What the classifiers of each object choose; objects that have the same, and weigh the same, once.
-
-    Attributes
-    ----------
-    k : int
-        Classes.
-    weights, counts : (P,) arrays
-        Weight of all objects of a row, and how many they are.
-    at : (P,) array
-        Ballot of each row.
-    chosen : (B, r1) array
-        Class that each classifier chooses, -1 where it does not vote.
-    own : (B,) array
-        Weight of one object; those of a row count alike.
-    votes : (B, k) array
-        Votes of one object for each class.
-    classes : int
-        Classes that more than a trace of all votes is for: a stray vote makes no further class.
-    prior : (k,) array
-        Class frequencies, times the votes of one object.
-    """
-
-    def __init__(self, objects: Objects) -> None:
-        self.k = len(objects.table.classes)
-        self.weights, self.counts = objects.weights, objects.counts
-        chosen, own = winners(objects.table), objects.weights / objects.counts
-        places, self.at = _alike(chosen, own, self.k)
-        self.chosen, self.own = chosen[places], own[places]
-        cast = choices_counted(self.chosen, self.k)
-        self.votes = cast * self.own[:, None]
-        mass = _summed(self.at, objects.weights, len(places))
-        total = weighed_sum(mass, cast)
-        self.classes = int(np.count_nonzero(total > TRACE * total.sum() / self.k))
-        total += NOTHING
-        self.prior = objects.unit * chosen.shape[1] * total / total.sum()
-
-
-def _alike(
-    chosen: NDArray[np.intp], own: FloatArray, k: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """A place of each different row of choices and weight, and the number of each row there."""
-    sizes, rank = np.unique(own, return_inverse=True)
-    if len(sizes) * (k + 1) ** chosen.shape[1] >= 2**63:
-        everyone = np.arange(len(own))
-        return everyone, everyone
-    keys = rank.astype(np.int64)
-    for choice in chosen.T:
-        keys *= k + 1
-        keys += choice + 1
-    return distinct(keys)
-
-
-class _Cells:
-    """The votes in every cluster: objects with the same cluster and ballot are one cell.
-
-    A missing cluster is one more cluster, of which nothing counts.
-
-    Attributes
-    ----------
-    of_row : (P,) array
-        Cell of each row.
-    at, ballot : (n,) arrays
-        Cluster and ballot of each cell.
-    placed : (n,) array
-        Whether it is a cell of a cluster, of objects that have a weight.
-    weights : (n,) array
-    counts : (r1, clusters, k) array
-        Votes of every classifier in every cluster.
-    """
-
-    def __init__(self, clusters: NDArray[np.intp], ballots: _Ballots) -> None:
-        size, different = int(clusters.max(initial=-1)) + 1, len(ballots.own)
-        place = np.where(clusters >= 0, clusters, size)
-        if (size + 1) * different <= len(clusters):  # else there is a cell for nearly every row
-            self.of_row = place * different + ballots.at
-            self.at = np.repeat(np.arange(size + 1), different)
-            self.ballot = np.tile(np.arange(different), size + 1)
-            self.weights = _summed(self.of_row, ballots.weights, len(self.at))
-        else:
-            self.of_row, self.at, self.ballot = np.arange(len(place)), place, ballots.at
-            self.weights = ballots.weights
-        self.placed = (self.at < size) & (ballots.own[self.ballot] > 0)
-        heavy, found = self.weights * self.placed, []
-        for choice in ballots.chosen.T:
-            voted = choice[self.ballot]
-            cells = self.at * ballots.k + np.maximum(voted, 0)
-            mass = heavy * (voted >= 0)
-            found.append(np.bincount(cells, weights=mass, minlength=(size + 1) * ballots.k))
-        self.counts = np.reshape(found, (len(found), size + 1, ballots.k))
 
 
 @dataclass(frozen=True)
@@ -317,7 +219,7 @@ class _Parts:
         return found
 
 
-def _measured(inside: _Parts, overall: _Parts, ballots: _Ballots, r2: int) -> Screening | None:
+def _measured(inside: _Parts, overall: _Parts, ballots: Ballots, r2: int) -> Screening | None:
     """Variance components by parts inside clusters of r2 clusterings and over all; None if unknown."""
     known = (overall.rows[2] > 0) & (inside.rows[2] > 0)
     mass, copies = ballots.weights[known], ballots.counts[known]
@@ -344,7 +246,7 @@ def _measured(inside: _Parts, overall: _Parts, ballots: _Ballots, r2: int) -> Sc
     )
 
 
-def _named(held: _Cells, ballots: _Ballots) -> FloatArray:
+def _named(held: Cells, ballots: Ballots) -> FloatArray:
     """Log of the votes of the others for each class in the cluster of each cell, and 1; or 0."""
     # Few votes in a cluster are believed as far as they exceed those of one object.
     prior = ballots.prior
@@ -355,7 +257,15 @@ def _named(held: _Cells, ballots: _Ballots) -> FloatArray:
     return found
 
 
-def _together(named: FloatArray, ballots: _Ballots) -> NDArray[np.intp]:
+def _in_front(scores: NDArray[np.floating[Any]], counted: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Where the largest score of each row is, -1 in rows that do not count or have several such."""
+    rounded = np.round(scores, DIGITS)
+    largest = rounded.max(axis=1, keepdims=True)
+    clear = counted & (np.count_nonzero(rounded == largest, axis=1) == 1)
+    return np.where(clear, rounded.argmax(axis=1), -1)
+
+
+def _together(named: FloatArray, ballots: Ballots) -> NDArray[np.intp]:
     """The class that all clusters of an object name together, by sums of :func:`_named`.
 
     Clusterings count as independent: log-odds are added up. -1 for objects without a cluster.
@@ -369,13 +279,10 @@ def _strongest(column: Column) -> NDArray[np.intp]:
     """The cluster of each object, -1 where it is missing or not one alone is the strongest."""
     if isinstance(column, LabelColumn):
         return column.codes.astype(np.intp, copy=False)
-    scores = np.round(column.scores, DIGITS)
-    largest = scores.max(axis=1, keepdims=True)
-    clear = (largest[:, 0] > 0) & (np.count_nonzero(scores == largest, axis=1) == 1)
-    return np.where(clear, scores.argmax(axis=1), -1)
+    return _in_front(column.scores, column.scores.max(axis=1) > 0)
 
 
-def _inside(held: _Cells, ballots: _Ballots) -> _Parts:
+def _inside(held: Cells, ballots: Ballots) -> _Parts:
     """Parts in the covariance of two votes and in the variance of one, and 1; 0 without two.
 
     Deviations from the means of a cluster that an object belongs to itself are too small by its part
