@@ -156,6 +156,7 @@ def test_two_lines_through_a_ring_are_not_taken_for_knowledge() -> None:
     sure, unsure = np.eye(2)[good], [0.1 * np.eye(2)[side] + 0.45 for side in line.T]
     clusters = np.stack([arc + 16 * rng.integers(2, size=n) for _ in range(6)], axis=1)
     model = bc3e.BC3E(random_state=0).fit([sure, *unsure], clusters)
+    assert model.evidence_weights_.sum() <= selection.CAUTIOUS
     assert np.mean(model.labels_ == classes) >= np.mean(good == classes) - 0.005
 
 

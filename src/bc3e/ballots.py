@@ -114,5 +114,5 @@ class Cells:
             voted = choice[self.ballot]
             cells = self.at * ballots.k + np.maximum(voted, 0)
             mass = heavy * (voted >= 0)
-            found.append(np.bincount(cells, weights=mass, minlength=(size + 1) * ballots.k))
+            found.append(summed(cells, mass, (size + 1) * ballots.k))
         self.counts = np.reshape(found, (len(found), size + 1, ballots.k))
