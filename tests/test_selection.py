@@ -20,6 +20,7 @@ from bc3e.agreement import (
     leading_class,
     outvoted,
     times_chosen,
+    usual_confidence,
     winners,
 )
 from bc3e.labels import LabelTable, soft_vote
@@ -30,7 +31,13 @@ from bc3e.model.rows import first_largest
 from bc3e.model.schedule import alternate
 from bc3e.model.trust import decided_share
 from bc3e.objects import Objects
-from bc3e.selection import shared_weights, significant, support, witnessed_total
+from bc3e.selection import (
+    mixed_by_their_own_account,
+    shared_weights,
+    significant,
+    support,
+    witnessed_total,
+)
 from tests.generation import planted_table
 
 
@@ -81,23 +88,91 @@ def test_a_copied_clustering_adds_nothing() -> None:
 
 
 def test_a_single_classifier_is_refined_with_caution() -> None:
-    votes, clusters, _ = planted_table(5, n=1000)
+    votes, clusters, _ = planted_table(5, n=1000, vote_noise=0.2)
     model = bc3e.BC3E(random_state=0).fit(votes[:, [0]], clusters)
     assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
     assert model.vote_exponent_ == 1.0
     assert model.classifier_weights_.tolist() == [1.0]
 
 
+def test_clusters_that_mix_what_a_single_classifier_keeps_apart_are_ignored() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=2000)
+    votes = np.where(rng.random(2000) < 0.05, rng.integers(4, size=2000), truth)[:, None]
+    alike, mixed = truth[:, None], truth[:, None] // 2
+    assert bc3e.BC3E(random_state=0).fit(votes, alike).evidence_weights_.sum() == selection.CAUTIOUS
+    assert bc3e.BC3E(random_state=0).fit(votes, mixed).evidence_weights_.sum() == 0.0
+    few = bc3e.BC3E(random_state=0).fit(votes[:29], mixed[:29])
+    assert few.evidence_weights_.sum() in (0.0, selection.CAUTIOUS)  # whatever is heard
+
+
+def sure_of(table: Any, confidence: float, k: int) -> list[Any]:
+    """Soft votes for the classes of a table of hard ones, as sure of each as asked for."""
+    rest = (1.0 - confidence) / (k - 1)
+    return [np.where(np.eye(k)[column] > 0, confidence, rest) for column in table.T]
+
+
+def test_classifiers_that_expect_to_disagree_say_that_classes_are_mixed() -> None:
+    """Unsure, no surer than they agree, and with classes that are unequal: all three."""
+    rng = np.random.default_rng(0)
+    uneven, even = rng.choice(3, 2000, p=[0.7, 0.2, 0.1]), rng.integers(3, size=2000)
+
+    def mixed(truth: Any, confidence: float, right: float) -> bool:
+        table = np.stack(
+            [np.where(rng.random(2000) < right, truth, rng.integers(3, size=2000)) for _ in range(3)],
+            axis=1,
+        )
+        objects = Objects.of(LabelTable.read(sure_of(table, confidence, 3), None))
+        return mixed_by_their_own_account(objects)
+
+    assert mixed(uneven, 0.6, 0.6)
+    assert not mixed(uneven, 0.8, 0.6)  # sure
+    assert not mixed(uneven, 0.74, 0.3)  # surprised by how little they agree
+    assert not mixed(even, 0.5, 0.5)  # no class is preferred
+    hard = LabelTable.read(np.stack([uneven, uneven], axis=1), None)
+    assert not mixed_by_their_own_account(Objects.of(hard))
+    assert not mixed_by_their_own_account(
+        Objects.of(LabelTable.read(sure_of(uneven[:, None], 0.5, 3), None))
+    )
+
+
+def test_mixed_classes_get_no_more_than_what_is_nearly_open() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.choice(4, 2000, p=[0.55, 0.25, 0.15, 0.05])
+    table = np.stack(
+        [np.where(rng.random(2000) < 0.6, truth, rng.integers(4, size=2000)) for _ in range(3)], axis=1
+    )
+    clusters = np.stack([truth * 3 + rng.integers(3, size=2000) for _ in range(4)], axis=1)
+    totals = {
+        confidence: float(
+            bc3e.BC3E(random_state=0)
+            .fit(sure_of(table, confidence, 4), clusters)
+            .evidence_weights_.sum()
+        )
+        for confidence in (0.5, 0.9)
+    }
+    assert totals == {0.5: pytest.approx(selection.CAUTIOUS), 0.9: pytest.approx(2.0)}
+
+
+def test_usual_confidence_is_that_of_the_middle_one_with_soft_votes() -> None:
+    sure, unsure = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.6, 0.4], [np.nan, np.nan]])
+    table = LabelTable.read([sure, unsure, np.array([0, 1])], None)
+    assert usual_confidence(table, np.ones(2)) == pytest.approx((0.85 + 0.6) / 2)
+    assert usual_confidence(table, np.array([3.0, 1.0])) == pytest.approx((0.875 + 0.6) / 2)
+    assert usual_confidence(table, np.array([0.0, 1.0])) == pytest.approx(0.8)
+    assert usual_confidence(LabelTable.read(np.array([[0, 1], [1, 1]]), None), np.ones(2)) is None
+
+
 def test_clusterings_without_a_witness_still_settle_what_is_nearly_open() -> None:
     """A single classifier: nobody supports anything, and little is changed."""
-    votes, clusters, truth = planted_table(7, n=1000, r1=1, k=2, vote_noise=0.3)
+    votes, clusters, truth = planted_table(7, n=1000, r1=1, k=2, vote_noise=0.2)
     soft = np.where(votes == 1, 0.52, 0.48)
     column = np.stack([1.0 - soft[:, 0], soft[:, 0]], axis=1)
     sure = votes[:, 0] != truth
     column[~sure] = np.eye(2)[truth[~sure]]
     model = bc3e.BC3E(random_state=0).fit([column], clusters)
     assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
-    assert np.mean(model.labels_ == truth) > np.mean(column.argmax(axis=1) == truth) + 0.05
+    assert np.mean(model.labels_ == truth) > np.mean(column.argmax(axis=1) == truth) + 0.04
     assert (model.labels_ == truth)[~sure].all()
 
 
@@ -131,7 +206,7 @@ def places(objects: Objects) -> Any:
     return objects.table.clusters[0].codes  # type: ignore[union-attr]
 
 
-def test_the_total_that_hidden_classifiers_side_with_is_chosen() -> None:
+def test_one_label_is_allowed_if_hidden_classifiers_side_with_that_or_more() -> None:
     """Each of three classifiers in turn is alone with class 1, and a refinement sees that without it."""
     turns = np.eye(3, dtype=np.int64)[np.arange(60) % 3]
     objects = hundred(np.concatenate([turns, np.zeros((40, 3), np.int64)]))
@@ -145,10 +220,10 @@ def test_the_total_that_hidden_classifiers_side_with_is_chosen() -> None:
         return lambda others: lambda total: finds(others, 0 if total in totals else 40)
 
     for right in (1.0, 2.0):
-        assert witnessed_total(objects, right_at(right), selection.TOTALS) == right
-    assert witnessed_total(objects, right_at(1.0, 2.0), selection.TOTALS) == 2.0
+        assert witnessed_total(objects, right_at(right), (2.0, 1.0)) == 1.0
+        assert witnessed_total(objects, right_at(right), (3.0 - right,)) == 0.0
     # The last forty are of class 0 to all: whoever is hidden contradicts.
-    assert witnessed_total(objects, right_at(), selection.TOTALS) == 0.0
+    assert witnessed_total(objects, right_at(), (2.0, 1.0)) == 0.0
 
 
 def test_the_last_witness_is_asked_only_about_what_the_others_support() -> None:
@@ -173,11 +248,11 @@ def test_the_last_witness_is_asked_only_about_what_the_others_support() -> None:
 
         return refine
 
-    assert witnessed_total(objects, refine_at(2.0), selection.TOTALS) == 2.0
-    assert asked == [2.0, 2.0, 2.0]  # a smaller one is of no interest
+    assert witnessed_total(objects, refine_at(2.0), (2.0, 1.0)) == 1.0
+    assert asked == [2.0, 2.0, 2.0]  # that is enough
     asked.clear()
     studied.clear()
-    assert witnessed_total(objects, refine_at(1.0), selection.TOTALS) == 1.0
+    assert witnessed_total(objects, refine_at(1.0), (2.0, 1.0)) == 1.0
     assert asked == [2.0, 2.0, 1.0, 1.0, 1.0]
     assert len(studied) == 3
 
@@ -204,7 +279,7 @@ def test_breaking_ties_is_no_reason_to_overturn_majorities() -> None:
     objects = hundred([[0, 1, 1]] * 40 + [[0, 0, 0]] * 60)
     refined = moved_to(1, 1.0)
     # without the first nothing changes; without another, 0 against 1 is a tie that 1 wins
-    assert witnessed_total(objects, refined, selection.TOTALS) == 0.0
+    assert witnessed_total(objects, refined, selection.ASKED) == 0.0
 
 
 def sides(*witnesses: tuple[float, float, float, float]) -> Any:
@@ -261,7 +336,7 @@ def test_without_witnesses_labels_move_only_where_as_many_choose_either(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     votes, clusters, _ = open_questions(0)
-    monkeypatch.setattr(selection, "TOTALS", (3.0,))
+    monkeypatch.setattr(selection, "ASKED", (3.0,))
     monkeypatch.setattr(selection, "support", lambda sides: -1.0)
     model = bc3e.BC3E(random_state=0).fit(votes, clusters)
     assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)

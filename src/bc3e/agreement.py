@@ -136,6 +136,22 @@ def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | Non
     return same / both if both > 0 else None
 
 
+def usual_confidence(table: LabelTable, weights: FloatArray) -> float | None:
+    """Mean share that a classifier gives to the class it chooses: the median of those with soft votes.
+
+    None without soft votes.
+    """
+    found = []
+    for column in table.votes:
+        if isinstance(column, LabelColumn):
+            continue
+        total, strongest = column.scores.sum(axis=1), column.scores.max(axis=1)
+        voted = (total > 0) & (weights > 0)
+        if voted.any():
+            found.append(np.average(strongest[voted] / total[voted], weights=weights[voted]))
+    return float(np.median(found)) if found else None
+
+
 def agreeing_pairs(table: LabelTable, weights: FloatArray | None) -> tuple[float, float]:
     """Pairs of votes for an object that choose the same class, and all pairs; sums over objects."""
     table, mass = _ballots(table, weights)

@@ -19,6 +19,7 @@ clusters are worth 3 N / W.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -126,12 +127,68 @@ def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
     ballots = Ballots(objects)
     overall = _inside(Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots), ballots)
     each = _Parts(np.zeros_like(overall.rows), np.zeros_like(overall.pairs))
+
+    def add(held: Cells) -> None:
+        nonlocal each
+        each = each + _inside(held, ballots)
+
+    said = _said(objects, heard, ballots, add)
+    together = _inside(Cells(said.joint, ballots), ballots)
+    return Screenings(
+        each=_measured(each, overall, ballots, int(heard.sum())),
+        together=_measured(together, overall, ballots, 1),
+        alike=said.alike,
+        different=said.different,
+    )
+
+
+def left_of_one(objects: Objects, heard: NDArray[np.bool_], alike: float) -> float | None:
+    """Share of the variance of single votes that is left inside the clusters of clusterings heard.
+
+    It holds the noise of the votes, so it is no less than what clusters leave of what a classifier
+    knows: the only word on that if it is alone. It is a mean over clusterings one by one, or inside what
+    they say together if their errors correlate by less than `alike`. None if there is too little to
+    compare.
+    """
+    ballots = Ballots(objects)
+
+    def variance(held: Cells) -> float | None:
+        squares, votes = _Deviations(held, ballots).spread()
+        mass = float(weighed_sum(held.weights, votes))
+        return float(weighed_sum(held.weights, squares)) / mass if mass >= ENOUGH else None
+
+    each: list[float | None] = []
+    said = _said(objects, heard, ballots, lambda held: each.append(variance(held)))
+    overall = variance(Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots))
+    inside = [found for found in each if found is not None]
+    if overall is None or overall <= NOTHING or not inside:
+        return None
+    together = variance(Cells(said.joint, ballots)) if said.alike < alike else None
+    return (float(np.mean(inside)) if together is None else together) / overall
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What clusterings say together; see :class:`Screenings`.
+
+    `joint` is the class that they name for each object together, -1 where they name none, (P,).
+    """
+
+    joint: NDArray[np.intp]
+    alike: float
+    different: int
+
+
+def _said(
+    objects: Objects, heard: NDArray[np.bool_], ballots: Ballots, look: Callable[[Cells], None]
+) -> _Said:
+    """What the clusterings heard say together; each is looked at on the way."""
     named = np.zeros((len(ballots.at), ballots.k + 1))
     chosen: dict[bytes, NDArray[Any]] = {}  # a copy says nothing new
     copies: Counter[bytes] = Counter()
     for m in np.flatnonzero(heard):  # one at a time: of many clusters a table of counts is large
         held = Cells(_strongest(objects.table.clusters[m]), ballots)
-        each = each + _inside(held, ballots)
+        look(held)
         odds = _named(held, ballots)
         leading = _in_front(odds[:, :-1], odds[:, -1] > 0).take(held.of_row)
         key = leading.tobytes()
@@ -140,10 +197,8 @@ def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
             chosen[key] = leading
             named += odds.take(held.of_row, axis=0)
     joint = _together(named, ballots)
-    together = _inside(Cells(joint, ballots), ballots)
-    return Screenings(
-        each=_measured(each, overall, ballots, int(heard.sum())),
-        together=_measured(together, overall, ballots, 1),
+    return _Said(
+        joint=joint,
         alike=_alikeness(np.array(list(chosen.values())), joint, ballots),
         different=len(chosen) if len(set(copies.values())) == 1 else 0,
     )
@@ -282,45 +337,69 @@ def _strongest(column: Column) -> NDArray[np.intp]:
     return _in_front(column.scores, column.scores.max(axis=1) > 0)
 
 
-def _inside(held: Cells, ballots: Ballots) -> _Parts:
-    """Parts in the covariance of two votes and in the variance of one, and 1; 0 without two.
+class _Deviations:
+    """The votes of every cell beside the mean votes of its cluster.
 
     Deviations from the means of a cluster that an object belongs to itself are too small by its part
-    in these means, and by what the two means have in common. That is made up for, so clusters of any
-    size and classifiers that judge different objects of them do not look better or worse.
+    in these means, and by what the means of two classifiers have in common. That is made up for, so
+    clusters of any size and classifiers that judge different objects do not look better or worse.
     """
-    at, own, k = held.at, ballots.own[held.ballot], ballots.k
-    chosen = [choice[held.ballot] for choice in ballots.chosen.T]
-    valid = [held.placed & (choice >= 0) for choice in chosen]
-    named = [at * k + np.maximum(choice, 0) for choice in chosen]
-    sizes = held.counts.sum(axis=2)
-    over = 1.0 / np.where(sizes > 0, sizes, 1.0)
-    means = held.counts * over[:, :, None]
-    parts = [own * inverse.take(at) for inverse in over]  # of each object in the mean of its cluster
-    squares, votes = np.zeros(len(at)), np.zeros(len(at))
-    for a, voted in enumerate(valid):
-        spread = np.sum(means[a] ** 2, axis=1).take(at) - 2.0 * means[a].reshape(-1).take(named[a])
-        left = 1.0 - parts[a]
-        beside = voted & (left > ALONE)
-        squares += beside * (1.0 + spread) / np.where(beside, left, 1.0)
-        votes += beside
-    shared, pairs, sums = np.zeros(len(at)), np.zeros(len(at)), []
-    for a, b in combinations(range(len(valid)), 2):
-        both = valid[a] & valid[b]
-        common = np.bincount(at, weights=held.weights * own * both, minlength=sizes.shape[1])
-        left = 1.0 - parts[a] - parts[b] + (common * over[a] * over[b]).take(at)
-        same = (chosen[a] == chosen[b]) + np.sum(means[a] * means[b], axis=1).take(at)
-        same -= means[a].reshape(-1).take(named[b])
-        same -= means[b].reshape(-1).take(named[a])
+
+    def __init__(self, held: Cells, ballots: Ballots) -> None:
+        self.held, self.own, k = held, ballots.own[held.ballot], ballots.k
+        self.chosen = [choice[held.ballot] for choice in ballots.chosen.T]
+        self.valid = [held.placed & (choice >= 0) for choice in self.chosen]
+        self.named = [held.at * k + np.maximum(choice, 0) for choice in self.chosen]
+        sizes = held.counts.sum(axis=2)
+        self.over = 1.0 / np.where(sizes > 0, sizes, 1.0)
+        self.means = held.counts * self.over[:, :, None]
+        # of each object in the mean of its cluster
+        self.parts = [self.own * inverse.take(held.at) for inverse in self.over]
+
+    def spread(self) -> tuple[FloatArray, FloatArray]:
+        """Squared deviations of the votes of one object, and how many votes these are, (n,) each."""
+        at = self.held.at
+        squares, votes = np.zeros(len(at)), np.zeros(len(at))
+        for means, named, part, voted in zip(
+            self.means, self.named, self.parts, self.valid, strict=True
+        ):
+            spread = np.sum(means**2, axis=1).take(at) - 2.0 * means.reshape(-1).take(named)
+            left = 1.0 - part
+            beside = voted & (left > ALONE)
+            squares += beside * (1.0 + spread) / np.where(beside, left, 1.0)
+            votes += beside
+        return squares, votes
+
+    def product(self, a: int, b: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Products of the deviations of two classifiers' votes, and whether both judge, (n,) each."""
+        at, means = self.held.at, self.means
+        both = self.valid[a] & self.valid[b]
+        common = np.bincount(
+            at, weights=self.held.weights * self.own * both, minlength=self.over.shape[1]
+        )
+        left = 1.0 - self.parts[a] - self.parts[b]
+        left += (common * self.over[a] * self.over[b]).take(at)
+        same = (self.chosen[a] == self.chosen[b]) + np.sum(means[a] * means[b], axis=1).take(at)
+        same -= means[a].reshape(-1).take(self.named[b])
+        same -= means[b].reshape(-1).take(self.named[a])
         beside = both & (left > ALONE)
-        part = beside * same / np.where(beside, left, 1.0)
+        return beside * same / np.where(beside, left, 1.0), beside
+
+
+def _inside(held: Cells, ballots: Ballots) -> _Parts:
+    """Parts in the covariance of two votes and in the variance of one, and 1; 0 without two."""
+    away = _Deviations(held, ballots)
+    squares, votes = away.spread()
+    shared, pairs, sums = np.zeros(len(held.at)), np.zeros(len(held.at)), []
+    for a, b in combinations(range(len(away.valid)), 2):
+        part, beside = away.product(a, b)
         shared += part
         pairs += beside
         mass = held.weights * beside
         powers = np.stack([np.ones(len(part)), part, part**2], axis=1)
-        sums.append([*weighed_sum(mass, powers[:, :2]), *weighed_sum(mass * own, powers)])
+        sums.append([*weighed_sum(mass, powers[:, :2]), *weighed_sum(mass * away.own, powers)])
     known = (pairs > 0) & (votes > 0)
-    found = np.zeros((3, len(at)))
+    found = np.zeros((3, len(held.at)))
     np.divide(shared, pairs, out=found[0], where=known)
     np.divide(squares, votes, out=found[1], where=known)
     found[2] = known

@@ -5,15 +5,16 @@ half of what the classifiers have in common (:mod:`bc3e.screening`): clusters th
 mix what classifiers keep apart are no judge of them. Clusterings are judged one by one, unless they err
 apart from each other: then by what they say together. Those heard count a quarter of a label in all:
 enough to settle what the votes leave nearly open, and only between two labels that equally many
-classifiers choose (:func:`bc3e.agreement.kept_labels`). To count more, clusters have to leave so
-little of what classifiers have in common that differences inside them are mostly noise, or they need
-witnesses; they never count more than that noise warrants. For a witness a classifier is hidden, the
-others are refined with the clusterings at some larger weight, and each label that this changes is put
-to the hidden classifier: does it side with the new label or with the old one? A weight is allowed if
+classifiers choose (:func:`bc3e.agreement.kept_labels`). Classifiers that are unsure, and disagree no
+more than that lets expect, say themselves that the classes are mixed: what they disagree about is not
+theirs to be put right, and clusters count no more. Else, to count more, clusters have to leave so
+little of what classifiers have in common that differences inside them are mostly noise; they never
+count more than that noise warrants. One label they may have with witnesses: a classifier is hidden, the
+others are refined with the clusterings, and each label that this changes is put
+to the hidden classifier: does it side with the new label or with the old one? The label is allowed if
 the new labels win this vote clearly, also among those that overturn a majority of the other
-classifiers, and there whoever is left out of the count: one witness is none. Of several the
-largest is used. Classifiers that share errors side with the old label too often, so the rule
-errs on the side of leaving the votes alone.
+classifiers, and there whoever is left out of the count: one witness is none. Classifiers that share
+errors side with the old label too often, so the rule errs on the side of leaving the votes alone.
 """
 
 from __future__ import annotations
@@ -24,14 +25,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from bc3e.agreement import independent_witnesses, leading_class, outvoted, times_chosen, winners
+from bc3e.agreement import (
+    agreement_rate,
+    independent_witnesses,
+    leading_class,
+    outvoted,
+    times_chosen,
+    usual_confidence,
+    winners,
+)
 from bc3e.model.evidence import FloatArray
+from bc3e.model.rows import weighed_sum
 from bc3e.objects import Objects
-from bc3e.screening import Screening, screenings
+from bc3e.screening import Screening, left_of_one, screenings
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
-TOTALS = (1.0, 2.0)  # and what may be chosen with support: less than the votes, which count three,
-# unless clusterings err apart from each other: then one label each
+MOST = 2  # labels where clusters leave little: less than the votes, which count three, unless
+# clusterings err apart from each other: then one label each
+WITNESSED = 1.0  # labels where witnesses support that or more
+ASKED = (2.0, 1.0)  # what they are asked about, one after the other
 UNOPPOSED = 3.0  # where nobody votes
 SAMPLE = 10_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
@@ -39,10 +51,13 @@ MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
 ALIKE = 0.05  # correlation of their errors up to which clusterings err apart from each other
 REST = 0.5  # what those may leave together, as a share of what each leaves
-WITHOUT = {2.0: 0.5, 1.0: 0.2}  # the same to count so much without a witness, with very many classes
+WITHOUT = 0.5  # the same to count more without a witness, if there were infinitely many classes
 WITH_TWO = 0.125  # the same with two classes, of what any two classifiers have in common
 ERRORS = 1.0  # standard errors by which the latter two must hold
 ACCORD = 3.0  # standard errors by which two classifiers agree beyond chance that know something
+SURE = 0.75  # confidence from which on a classifier says that classes can be told
+SURPRISE = 0.15  # how much rarer than they are sure two classifiers agree if they did not expect it
+EVEN = 0.5  # share of the classes that as many even ones would be, below which some are preferred
 
 
 Refine = Callable[[Objects], Callable[[float], NDArray[np.intp]]]
@@ -85,10 +100,14 @@ def choose_total(
     vote_weight : float, optional
         Labels that all votes of an object count; by default each vote counts one.
     """
-    if len(objects.table.votes) < 2:  # nobody to compare with
+    if not objects.table.votes:
         return CAUTIOUS
     objects = objects.sample(SAMPLE, seed)
-    seen = screenings(objects, hear(objects))
+    heard = hear(objects)
+    if len(objects.table.votes) == 1:  # nobody to compare with
+        left = left_of_one(objects, heard, ALIKE)
+        return 0.0 if left is not None and left > UNEXPLAINED else CAUTIOUS
+    seen = screenings(objects, heard)
     each, together = seen.each, seen.together
     if each is None or together is None:
         return CAUTIOUS
@@ -96,33 +115,50 @@ def choose_total(
     found = together if apart else each
     if not found.leaves(UNEXPLAINED):
         return 0.0
+    if mixed_by_their_own_account(objects):
+        return CAUTIOUS
     votes = found.votes if vote_weight is None else vote_weight
-    sure = unwitnessed_total(found, votes, seen.different if apart else 0)
+    total = unwitnessed_total(found, votes, seen.different if apart else 0)
     asked = [
-        total
-        for total in TOTALS
-        if total > sure and (each.warrants(total, votes) or together.warrants(total, votes))
+        weight
+        for weight in ASKED
+        if total < WITNESSED and (each.warrants(weight, votes) or together.warrants(weight, votes))
     ]
-    return max(sure, witnessed_total(objects, refine, asked)) if asked else sure
+    return max(total, witnessed_total(objects, refine, asked)) if asked else total
+
+
+def mixed_by_their_own_account(objects: Objects) -> bool:
+    """Whether classifiers are unsure, disagree no more than that lets expect, and prefer some classes.
+
+    Where features do not tell the classes, trained classifiers know it, and contradict each other
+    accordingly: clusters of the same features cannot tell more. Their votes for rare classes are then
+    mostly errors, and profiles made of errors draw more objects there. Where it is drift that makes
+    them contradict each other they are sure, or surer than they agree. Hard votes say nothing of it.
+    """
+    table, weights = objects.table, objects.weights
+    confidence, rate = usual_confidence(table, weights), agreement_rate(table, weights)
+    if confidence is None or rate is None or confidence >= SURE or confidence - rate >= SURPRISE:
+        return False
+    chosen = weighed_sum(weights, times_chosen(table))
+    return float(chosen.sum() ** 2) < EVEN * len(chosen) * float(np.sum(chosen**2))
 
 
 def unwitnessed_total(found: Screening, vote_weight: float, apart: int = 0) -> float:
     """Evidence that needs no witness, as clusters leave little but noise: 2 or 1 labels, else 0.25.
 
-    Of several clusterings that err `apart` from each other, as the model assumes them to do, each may
-    count one label, in all as many as they are worth.
+    They count as many as they are worth. Of several clusterings that err `apart` from each other, as the
+    model assumes them to do, each may count one label.
     """
-    for total in WITHOUT:
-        left = may_be_left(found, total)
-        if left > 0.0 and found.leaves(left, ERRORS) and found.warrants(total, vote_weight, ERRORS):
-            more = range(apart, int(total), -1) if total == TOTALS[-1] else ()
-            worth = (each for each in more if found.warrants(each, vote_weight, ERRORS))
-            return float(next(worth, total))
-    return CAUTIOUS
+    left = may_be_left(found)
+    if left <= 0.0 or not found.leaves(left, ERRORS):
+        return CAUTIOUS
+    totals = range(max(MOST, apart), 0, -1)
+    worth = (total for total in totals if found.warrants(total, vote_weight, ERRORS))
+    return float(next(worth, CAUTIOUS))
 
 
-def may_be_left(found: Screening, total: float) -> float:
-    """Share of what classifiers have in common that clusters may leave, to count so much unwitnessed.
+def may_be_left(found: Screening) -> float:
+    """Share of what classifiers have in common that clusters may leave, to count more unwitnessed.
 
     Inside clusters that stand for what classifiers see, the class that most votes are for is the right
     one if each wrong class gets fewer. With many classes errors spread over all of them, and the right
@@ -132,18 +168,16 @@ def may_be_left(found: Screening, total: float) -> float:
     classifiers have in common, and any two must have something.
     """
     if found.classes > 2:
-        return WITHOUT[total] * (1.0 - 2.0 / found.classes)
+        return WITHOUT * (1.0 - 2.0 / found.classes)
     known = found.classes == 2 and found.accord > ACCORD and found.worst < WITH_TWO
     return WITH_TWO if known else 0.0
 
 
 def witnessed_total(objects: Objects, refine: Refine, totals: Sequence[float]) -> float:
-    """The largest of some totals that hidden classifiers support, 0 if they support none."""
+    """One label, if hidden classifiers support one of some totals; else 0."""
     witnesses = Witnesses(objects, refine)
-    for total in sorted(totals, reverse=True):
-        if support(witnesses.sides(total)) > 0.0:
-            return total
-    return 0.0
+    supported = any(support(witnesses.sides(total)) > 0.0 for total in totals)
+    return WITNESSED if supported else 0.0
 
 
 class Witnesses:
