@@ -112,46 +112,46 @@ def sure_of(table: Any, confidence: float, k: int) -> list[Any]:
     return [np.where(np.eye(k)[column] > 0, confidence, rest) for column in table.T]
 
 
+UNEVEN = np.array([0.6, 0.2, 0.1, 0.04, 0.02, 0.02, 0.01, 0.01])
+
+
+def opinions(rng: np.random.Generator, truth: Any, right: float) -> Any:
+    """Three classifiers that see the class of an object at some share, and else guess by frequency."""
+    guesses = rng.choice(truth, (len(truth), 3))
+    return np.where(rng.random((len(truth), 3)) < right, truth[:, None], guesses)
+
+
 def test_classifiers_that_expect_to_disagree_say_that_classes_are_mixed() -> None:
     """Unsure, no surer than they agree, and with classes that are unequal: all three."""
     rng = np.random.default_rng(0)
-    uneven, even = rng.choice(3, 2000, p=[0.7, 0.2, 0.1]), rng.integers(3, size=2000)
+    uneven, even = rng.choice(8, 2000, p=UNEVEN), rng.integers(8, size=2000)
 
     def mixed(truth: Any, confidence: float, right: float) -> bool:
-        table = np.stack(
-            [np.where(rng.random(2000) < right, truth, rng.integers(3, size=2000)) for _ in range(3)],
-            axis=1,
-        )
-        objects = Objects.of(LabelTable.read(sure_of(table, confidence, 3), None))
-        return mixed_by_their_own_account(objects)
+        votes = sure_of(opinions(rng, truth, right), confidence, 8)
+        return mixed_by_their_own_account(Objects.of(LabelTable.read(votes, None)))
 
     assert mixed(uneven, 0.6, 0.6)
     assert not mixed(uneven, 0.8, 0.6)  # sure
     assert not mixed(uneven, 0.74, 0.3)  # surprised by how little they agree
-    assert not mixed(even, 0.5, 0.5)  # no class is preferred
+    assert not mixed(even, 0.5, 0.7)  # no class is preferred
     hard = LabelTable.read(np.stack([uneven, uneven], axis=1), None)
     assert not mixed_by_their_own_account(Objects.of(hard))
-    assert not mixed_by_their_own_account(
-        Objects.of(LabelTable.read(sure_of(uneven[:, None], 0.5, 3), None))
-    )
+    alone = LabelTable.read(sure_of(uneven[:, None], 0.5, 8), None)
+    assert not mixed_by_their_own_account(Objects.of(alone))
 
 
 def test_mixed_classes_get_no_more_than_what_is_nearly_open() -> None:
     rng = np.random.default_rng(1)
-    truth = rng.choice(4, 2000, p=[0.55, 0.25, 0.15, 0.05])
-    table = np.stack(
-        [np.where(rng.random(2000) < 0.6, truth, rng.integers(4, size=2000)) for _ in range(3)], axis=1
-    )
-    clusters = np.stack([truth * 3 + rng.integers(3, size=2000) for _ in range(4)], axis=1)
-    totals = {
-        confidence: float(
-            bc3e.BC3E(random_state=0)
-            .fit(sure_of(table, confidence, 4), clusters)
-            .evidence_weights_.sum()
-        )
-        for confidence in (0.5, 0.9)
-    }
-    assert totals == {0.5: pytest.approx(selection.CAUTIOUS), 0.9: pytest.approx(2.0)}
+    truth = rng.choice(8, 3000, p=UNEVEN)
+    table = opinions(rng, truth, 0.6)
+    clusters = np.stack([truth * 3 + rng.integers(3, size=3000) for _ in range(4)], axis=1)
+
+    def total(confidence: float) -> float:
+        model = bc3e.BC3E(random_state=0).fit(sure_of(table, confidence, 8), clusters)
+        return float(model.evidence_weights_.sum())
+
+    assert total(0.5) == pytest.approx(selection.CAUTIOUS)
+    assert total(0.9) >= 2.0
 
 
 def test_usual_confidence_is_that_of_the_middle_one_with_soft_votes() -> None:
