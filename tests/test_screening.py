@@ -468,3 +468,27 @@ def test_clusterings_that_err_apart_leave_a_single_classifier_its_noise() -> Non
     each = left_of_one(table_of(noisy(rng, classes, 4, 1, 0.8), clusters, 4), heard, -1.0)
     assert each is not None
     assert each > 0.7
+
+
+def test_what_is_left_of_one_counts_the_same_objects_inside_clusters_and_over_all() -> None:
+    rng = np.random.default_rng(2)
+    classes = rng.integers(4, size=4000)
+    votes, clusters, heard = noisy(rng, classes, 4, 1, 0.8), classes[:, None].copy(), np.ones(1, bool)
+    votes[400:], clusters[400:] = 0, -1
+    whole = left_of_one(table_of(votes, clusters, 4), heard, 0.05)
+    part = left_of_one(table_of(votes[:400], clusters[:400], 4), heard, 0.05)
+    assert whole == pytest.approx(part, abs=1e-9)
+    heavy = np.where(np.arange(400) < 25, 1.0, 0.0)  # too few that weigh anything
+    soft = LabelTable.read([np.eye(4)[votes[:400, 0]]], clusters[:400], classes=range(4))
+    assert left_of_one(Objects.of(soft, heavy), heard, 0.05) is None
+    assert left_of_one(Objects.of(soft), heard, 0.05) == pytest.approx(part, abs=1e-9)
+    weights = rng.integers(1, 4, size=400)
+    weighed = Objects.of(
+        LabelTable.read(votes[:400], clusters[:400], classes=range(4)), None, weights.astype(float)
+    )
+    copied = table_of(
+        np.repeat(votes[:400], weights, axis=0), np.repeat(clusters[:400], weights, axis=0), 4
+    )
+    assert left_of_one(weighed, heard, 0.05) == pytest.approx(
+        left_of_one(copied, heard, 0.05), abs=1e-12
+    )

@@ -102,8 +102,6 @@ def test_clusters_that_mix_what_a_single_classifier_keeps_apart_are_ignored() ->
     alike, mixed = truth[:, None], truth[:, None] // 2
     assert bc3e.BC3E(random_state=0).fit(votes, alike).evidence_weights_.sum() == selection.CAUTIOUS
     assert bc3e.BC3E(random_state=0).fit(votes, mixed).evidence_weights_.sum() == 0.0
-    few = bc3e.BC3E(random_state=0).fit(votes[:29], mixed[:29])
-    assert few.evidence_weights_.sum() in (0.0, selection.CAUTIOUS)  # whatever is heard
 
 
 def sure_of(table: Any, confidence: float, k: int) -> list[Any]:
@@ -121,23 +119,27 @@ def opinions(rng: np.random.Generator, truth: Any, right: float) -> Any:
     return np.where(rng.random((len(truth), 3)) < right, truth[:, None], guesses)
 
 
-def test_classifiers_that_expect_to_disagree_say_that_classes_are_mixed() -> None:
-    """Unsure, no surer than they agree, and with classes that are unequal: all three."""
+def test_unsure_classifiers_of_unequal_classes_say_that_these_are_mixed() -> None:
+    """Unsure, and with classes that are unequal: both. Classes without votes are none."""
     rng = np.random.default_rng(0)
     uneven, even = rng.choice(8, 2000, p=UNEVEN), rng.integers(8, size=2000)
 
-    def mixed(truth: Any, confidence: float, right: float) -> bool:
-        votes = sure_of(opinions(rng, truth, right), confidence, 8)
-        return mixed_by_their_own_account(Objects.of(LabelTable.read(votes, None)))
+    def mixed(truth: Any, confidence: float, k: int = 8, weights: Any = None) -> bool:
+        votes = sure_of(opinions(rng, truth, 0.6), confidence, k)
+        table = LabelTable.read(votes, None)
+        return mixed_by_their_own_account(Objects.of(table, weights))
 
-    assert mixed(uneven, 0.6, 0.6)
-    assert not mixed(uneven, 0.8, 0.6)  # sure
-    assert not mixed(uneven, 0.74, 0.3)  # surprised by how little they agree
-    assert not mixed(even, 0.5, 0.7)  # no class is preferred
+    assert mixed(uneven, 0.6)
+    assert mixed(uneven, 0.74)
+    assert not mixed(uneven, 0.76)  # sure
+    assert not mixed(even, 0.5)
+    assert not mixed(even, 0.5, k=20)  # nobody chooses the others
+    rare = np.where(uneven > 0, 1.0, 0.0)
+    assert not mixed(np.where(uneven > 0, 1 + even % 7, 0), 0.5, weights=rare)  # who weighs nothing
     hard = LabelTable.read(np.stack([uneven, uneven], axis=1), None)
     assert not mixed_by_their_own_account(Objects.of(hard))
-    alone = LabelTable.read(sure_of(uneven[:, None], 0.5, 8), None)
-    assert not mixed_by_their_own_account(Objects.of(alone))
+    two = LabelTable.read(sure_of((uneven > 2).astype(int)[:, None], 0.6, 2), None)
+    assert not mixed_by_their_own_account(Objects.of(two))
 
 
 def test_mixed_classes_get_no_more_than_what_is_nearly_open() -> None:
@@ -154,13 +156,53 @@ def test_mixed_classes_get_no_more_than_what_is_nearly_open() -> None:
     assert total(0.9) >= 2.0
 
 
-def test_usual_confidence_is_that_of_the_middle_one_with_soft_votes() -> None:
+def test_usual_confidence_is_that_of_the_middle_one() -> None:
     sure, unsure = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.6, 0.4], [np.nan, np.nan]])
-    table = LabelTable.read([sure, unsure, np.array([0, 1])], None)
-    assert usual_confidence(table, np.ones(2)) == pytest.approx((0.85 + 0.6) / 2)
-    assert usual_confidence(table, np.array([3.0, 1.0])) == pytest.approx((0.875 + 0.6) / 2)
-    assert usual_confidence(table, np.array([0.0, 1.0])) == pytest.approx(0.8)
-    assert usual_confidence(LabelTable.read(np.array([[0, 1], [1, 1]]), None), np.ones(2)) is None
+    soft = LabelTable.read([sure, unsure], None)
+    assert usual_confidence(soft, np.ones(2)) == pytest.approx((0.85 + 0.6) / 2)
+    assert usual_confidence(soft, np.array([3.0, 1.0])) == pytest.approx((0.875 + 0.6) / 2)
+    assert usual_confidence(soft, np.array([0.0, 1.0])) == pytest.approx(0.8)
+    mixed = LabelTable.read([sure, unsure, np.array([0, 1])], None)
+    assert usual_confidence(mixed, np.ones(2)) == pytest.approx(0.85)  # a hard vote is sure
+    assert usual_confidence(LabelTable.read(np.array([[0, 1], [1, 1]]), None), np.ones(2)) == 1.0
+
+
+@pytest.mark.parametrize("r1", [1, 3])
+def test_objects_without_a_vote_are_not_left_alone(r1: int) -> None:
+    """Clusters that mix classes count nothing, but for those who have nothing else."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=2000)
+    votes = np.where(rng.random((2000, r1)) < 0.05, rng.integers(4, size=(2000, r1)), truth[:, None])
+    mixed = np.stack([truth // 2, truth // 2], axis=1)
+    assert bc3e.BC3E(random_state=0).fit(votes, mixed).evidence_weights_.sum() == 0.0
+    votes[::2] = -1
+    model = bc3e.BC3E(classes=range(4), random_state=0).fit(votes, mixed)
+    assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
+    assert np.mean(model.labels_[::2] // 2 == truth[::2] // 2) > 0.95
+
+
+def test_a_classifier_that_hardly_votes_is_no_second_one() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=2000)
+    votes = np.where(rng.random((2000, 2)) < 0.05, rng.integers(4, size=(2000, 2)), truth[:, None])
+    votes[10:, 1] = -1
+    mixed = truth[:, None] // 2
+    assert bc3e.BC3E(random_state=0).fit(votes, mixed).evidence_weights_.sum() == 0.0
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e4])
+@pytest.mark.parametrize("given", ["auto", 0.3])
+def test_the_scale_of_weights_means_nothing(scale: float, given: Any) -> None:
+    votes, clusters, _ = planted_table(1, n=600, k=4)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 600)
+    one = bc3e.BC3E(evidence_weight=given, random_state=0).fit(votes, clusters, sample_weight=weights)
+    other = bc3e.BC3E(evidence_weight=given, random_state=0)
+    other.fit(votes, clusters, sample_weight=scale * weights)
+    assert np.abs(one.probabilities_ - other.probabilities_).max() < 1e-9
+    assert np.array_equal(one.profile_strengths_, other.profile_strengths_)
+    for model, factor in ((one, 1.0), (other, scale)):
+        model.partial_fit(votes, clusters, sample_weight=factor * weights)
+    assert np.abs(one.probabilities_ - other.probabilities_).max() < 1e-9
 
 
 def test_clusterings_without_a_witness_still_settle_what_is_nearly_open() -> None:
@@ -336,7 +378,6 @@ def test_without_witnesses_labels_move_only_where_as_many_choose_either(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     votes, clusters, _ = open_questions(0)
-    monkeypatch.setattr(selection, "ASKED", (3.0,))
     monkeypatch.setattr(selection, "support", lambda sides: -1.0)
     model = bc3e.BC3E(random_state=0).fit(votes, clusters)
     assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)

@@ -26,6 +26,12 @@ def summed(places: NDArray[Any], weights: FloatArray, size: int) -> FloatArray:
     return np.bincount(places, weights=weights, minlength=size).astype(np.float64, copy=False)
 
 
+def counted(total: FloatArray) -> NDArray[np.bool_]:
+    """Classes that more than a trace of all votes is for: a stray vote makes no further class, (k,)."""
+    found: NDArray[np.bool_] = total > TRACE * total.sum() / len(total)
+    return found
+
+
 class Ballots:
     """What the classifiers of each object choose; objects that have the same, and weigh the same, once.
 
@@ -44,7 +50,7 @@ class Ballots:
     votes : (B, k) array
         Votes of one object for each class.
     classes : int
-        Classes that more than a trace of all votes is for: a stray vote makes no further class.
+        Classes that more than a trace of all votes is for.
     prior : (k,) array
         Class frequencies, times the votes of one object.
     """
@@ -59,7 +65,7 @@ class Ballots:
         self.votes = cast * self.own[:, None]
         mass = summed(self.at, self.weights, len(places))
         total = weighed_sum(mass, cast)
-        self.classes = int(np.count_nonzero(total > TRACE * total.sum() / self.k))
+        self.classes = int(np.count_nonzero(counted(total)))
         total += LEAST
         self.prior = chosen.shape[1] * total / total.sum()
 

@@ -24,7 +24,7 @@ from bc3e.model.evidence import Evidence, FloatArray
 from bc3e.model.inference import State, Workers
 from bc3e.model.parameters import Parameters, Rules, VarianceRule, normalize_profiles
 from bc3e.model.schedule import PASSING, ROUGHLY, SETTLED, Fit, Progress
-from bc3e.model.shrinkage import shrinkage_counts
+from bc3e.model.shrinkage import prior_counts
 from bc3e.objects import Objects
 from bc3e.progress import FitProgress
 from bc3e.selection import CAUTIOUS, UNOPPOSED, choose_total, shared_weights, significant
@@ -304,7 +304,7 @@ class Learner:
                     starts[f"random {i + 1}"] = counts
         prior = np.zeros_like(anchor)
         if settings.profile_prior is not None:
-            prior = shrinkage_counts(evidence, anchor, strengths)
+            prior = prior_counts(evidence.layout, anchor, strengths, study.unit)
         rules = replace(self.priors(evidence.n_classes), profile_counts=prior)
         return rules, strengths, starts
 

@@ -146,25 +146,42 @@ def left_of_one(objects: Objects, heard: NDArray[np.bool_], alike: float) -> flo
     """Share of the variance of single votes that is left inside the clusters of clusterings heard.
 
     It holds the noise of the votes, so it is no less than what clusters leave of what a classifier
-    knows: the only word on that if it is alone. It is a mean over clusterings one by one, or inside what
+    knows: the only word on that if it is alone. It is taken over clusterings one by one, or inside what
     they say together if their errors correlate by less than `alike`. None if there is too little to
     compare.
     """
     ballots = Ballots(objects)
+    sums = np.zeros(2)
 
-    def variance(held: Cells) -> float | None:
-        squares, votes = _Deviations(held, ballots).spread()
-        mass = float(weighed_sum(held.weights, votes))
-        return float(weighed_sum(held.weights, squares)) / mass if mass >= ENOUGH else None
+    def add(held: Cells) -> None:
+        nonlocal sums
+        sums = sums + _spreads(held, ballots)
 
-    each: list[float | None] = []
-    said = _said(objects, heard, ballots, lambda held: each.append(variance(held)))
-    overall = variance(Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots))
-    inside = [found for found in each if found is not None]
-    if overall is None or overall <= NOTHING or not inside:
-        return None
-    together = variance(Cells(said.joint, ballots)) if said.alike < alike else None
-    return (float(np.mean(inside)) if together is None else together) / overall
+    said = _said(objects, heard, ballots, add)
+    if said.alike < alike:
+        together = _spreads(Cells(said.joint, ballots), ballots)
+        sums = together if together.any() else sums
+    inside, overall = sums
+    return float(inside / overall) if overall > NOTHING else None
+
+
+def _spreads(held: Cells, ballots: Ballots) -> FloatArray:
+    """Variance of single votes inside clusters and over all their objects: sums, 0 if too few, (2,)."""
+    squares, votes = _Deviations(held, ballots).spread()
+    everywhere = Cells(np.where(held.placed.take(held.of_row), 0, -1), ballots)
+    total, times = _Deviations(everywhere, ballots).spread()
+    known = (votes.take(held.of_row) > 0) & (times.take(everywhere.of_row) > 0)
+    at, of = held.of_row[known], everywhere.of_row[known]
+    mass = ballots.weights[known]
+    if _telling(mass, ballots.counts[known]) < ENOUGH:
+        return np.zeros(2)
+    inside, overall = squares[at] / votes[at], total[of] / times[of]
+    return np.array([weighed_sum(mass, inside), weighed_sum(mass, overall)])
+
+
+def _telling(mass: FloatArray, copies: FloatArray) -> float:
+    """Objects of equal weight that would tell as much as rows of some mass, each of several objects."""
+    return float(mass.sum() ** 2 / max(float(np.sum(mass**2 / copies)), NOTHING))
 
 
 @dataclass(frozen=True)
@@ -278,8 +295,7 @@ def _measured(inside: _Parts, overall: _Parts, ballots: Ballots, r2: int) -> Scr
     """Variance components by parts inside clusters of r2 clusterings and over all; None if unknown."""
     known = (overall.rows[2] > 0) & (inside.rows[2] > 0)
     mass, copies = ballots.weights[known], ballots.counts[known]
-    # Objects of equal weight that would tell as much.
-    size = mass.sum() ** 2 / max(np.sum(mass**2 / copies), NOTHING)
+    size = _telling(mass, copies)
     if size < ENOUGH:
         return None
     shared, spread, times = inside.rows.compress(known, axis=1)

@@ -5,9 +5,9 @@ half of what the classifiers have in common (:mod:`bc3e.screening`): clusters th
 mix what classifiers keep apart are no judge of them. Clusterings are judged one by one, unless they err
 apart from each other: then by what they say together. Those heard count a quarter of a label in all:
 enough to settle what the votes leave nearly open, and only between two labels that equally many
-classifiers choose (:func:`bc3e.agreement.kept_labels`). Classifiers that are unsure, and disagree no
-more than that lets expect, say themselves that the classes are mixed: what they disagree about is not
-theirs to be put right, and clusters count no more. Else, to count more, clusters have to leave so
+classifiers choose (:func:`bc3e.agreement.kept_labels`). Classifiers that are unsure say themselves that
+the classes are mixed, and if they choose some much more often than others, clusters count no more:
+profiles of rare classes are then made of errors. Else, to count more, clusters have to leave so
 little of what classifiers have in common that differences inside them are mostly noise; they never
 count more than that noise warrants. One label they may have with witnesses: a classifier is hidden, the
 others are refined with the clusterings, and each label that this changes is put
@@ -15,6 +15,8 @@ to the hidden classifier: does it side with the new label or with the old one? T
 the new labels win this vote clearly, also among those that overturn a majority of the other
 classifiers, and there whoever is left out of the count: one witness is none. Classifiers that share
 errors side with the old label too often, so the rule errs on the side of leaving the votes alone.
+A single classifier has nobody to be compared with: its clusterings count the quarter, or nothing if
+most of what tells its votes apart is left inside clusters.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from bc3e.agreement import (
-    agreement_rate,
     independent_witnesses,
     leading_class,
     outvoted,
@@ -34,6 +35,7 @@ from bc3e.agreement import (
     usual_confidence,
     winners,
 )
+from bc3e.ballots import counted
 from bc3e.model.evidence import FloatArray
 from bc3e.model.rows import weighed_sum
 from bc3e.objects import Objects
@@ -51,13 +53,12 @@ MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
 ALIKE = 0.05  # correlation of their errors up to which clusterings err apart from each other
 REST = 0.5  # what those may leave together, as a share of what each leaves
-WITHOUT = 0.5  # the same to count more without a witness, if there were infinitely many classes
-WITH_TWO = 0.125  # the same with two classes, of what any two classifiers have in common
+WITHOUT = 0.5  # like UNEXPLAINED, to count more without a witness, with very many classes
+WITH_TWO = 0.125  # and with two classes, of what any two classifiers have in common
 ERRORS = 1.0  # standard errors by which the latter two must hold
 ACCORD = 3.0  # standard errors by which two classifiers agree beyond chance that know something
-SURE = 0.75  # confidence from which on a classifier says that classes can be told
-SURPRISE = 0.15  # how much rarer than they are sure two classifiers agree if they did not expect it
-EVEN = 0.5  # share of the classes that as many even ones would be, below which some are preferred
+SURE = 0.75  # confidence from which on classifiers say that classes can be told
+EVEN = 0.5  # share of the classes that as many equally frequent ones would be, for these to be alike
 
 
 Refine = Callable[[Objects], Callable[[float], NDArray[np.intp]]]
@@ -103,18 +104,18 @@ def choose_total(
     if not objects.table.votes:
         return CAUTIOUS
     objects = objects.sample(SAMPLE, seed)
-    heard = hear(objects)
-    if len(objects.table.votes) == 1:  # nobody to compare with
+    heard, several = hear(objects), len(objects.table.votes) > 1
+    silent = (winners(objects.table) < 0).all(axis=1) & (objects.weights > 0)
+    ignored = CAUTIOUS if silent.any() else 0.0  # who has no vote has nothing but clusters
+    seen = screenings(objects, heard) if several else None
+    each, together = (seen.each, seen.together) if seen else (None, None)
+    if seen is None or each is None or together is None:  # nobody to compare with
         left = left_of_one(objects, heard, ALIKE)
-        return 0.0 if left is not None and left > UNEXPLAINED else CAUTIOUS
-    seen = screenings(objects, heard)
-    each, together = seen.each, seen.together
-    if each is None or together is None:
-        return CAUTIOUS
+        return CAUTIOUS if left is None or left < UNEXPLAINED else ignored
     apart = seen.apart(ALIKE, REST)
     found = together if apart else each
     if not found.leaves(UNEXPLAINED):
-        return 0.0
+        return ignored
     if mixed_by_their_own_account(objects):
         return CAUTIOUS
     votes = found.votes if vote_weight is None else vote_weight
@@ -128,26 +129,26 @@ def choose_total(
 
 
 def mixed_by_their_own_account(objects: Objects) -> bool:
-    """Whether classifiers are unsure, disagree no more than that lets expect, and prefer some classes.
+    """Whether the classifiers are unsure, and choose some classes much more often than others.
 
-    Where features do not tell the classes, trained classifiers know it, and contradict each other
-    accordingly: clusters of the same features cannot tell more. Their votes for rare classes are then
-    mostly errors, and profiles made of errors draw more objects there. Where it is drift that makes
-    them contradict each other they are sure, or surer than they agree. Hard votes say nothing of it.
+    Where features do not tell the classes, trained classifiers know it: clusters of the same features
+    cannot tell more. Votes for rare classes are then mostly errors, and profiles made of errors
+    draw more objects there. Hard votes say nothing of it and count as sure. Two classes are never
+    so unequal.
     """
     table, weights = objects.table, objects.weights
-    confidence, rate = usual_confidence(table, weights), agreement_rate(table, weights)
-    if confidence is None or rate is None or confidence >= SURE or confidence - rate >= SURPRISE:
+    if usual_confidence(table, weights) >= SURE:
         return False
     chosen = weighed_sum(weights, times_chosen(table))
-    return float(chosen.sum() ** 2) < EVEN * len(chosen) * float(np.sum(chosen**2))
+    even = chosen.sum() ** 2 / np.sum(chosen**2)  # so many equally frequent classes
+    return bool(even < EVEN * np.count_nonzero(counted(chosen)))
 
 
 def unwitnessed_total(found: Screening, vote_weight: float, apart: int = 0) -> float:
-    """Evidence that needs no witness, as clusters leave little but noise: 2 or 1 labels, else 0.25.
+    """Evidence that needs no witness, as clusters leave little but noise; 0.25 if they leave more.
 
-    They count as many as they are worth. Of several clusterings that err `apart` from each other, as the
-    model assumes them to do, each may count one label.
+    They count as many labels as they are worth, up to 2, or one for each of several clusterings that err
+    `apart` from each other, as the model assumes them to do.
     """
     left = may_be_left(found)
     if left <= 0.0 or not found.leaves(left, ERRORS):

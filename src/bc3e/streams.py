@@ -11,7 +11,7 @@ from bc3e.inquiry import Inquiry
 from bc3e.labels import LabelTable, check_sample_weight
 from bc3e.learning import Learner
 from bc3e.model.schedule import SETTLED
-from bc3e.model.shrinkage import shrinkage_counts
+from bc3e.model.shrinkage import prior_counts
 from bc3e.objects import Objects
 from bc3e.settings import share
 
@@ -40,7 +40,8 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     asked = Inquiry(model._structured, model._workers())
     mass = kept * model._class_mass
     past = model._learned.profiles * mass
-    prior = shrinkage_counts(evidence, past, model.profile_strengths_) if mass.any() else 0.0
+    strengths, unit = model.profile_strengths_, objects.unit
+    prior = prior_counts(evidence.layout, past, strengths, unit) if mass.any() else 0.0
     rules = replace(Learner(model).priors(len(table.classes)), profile_counts=past + prior)
     fit = asked.climb(
         evidence,

@@ -105,14 +105,14 @@ def prediction_gains(
             if given.ndim == 1:
                 at = given.take(here)
                 inside = np.maximum(sums_in.take(at, axis=1) - unit * own, 0.0) / frequency[at]
-                gain = _log_ratios(own, inside, others)
+                gain = _log_ratios(own, inside, others, unit)
             else:
                 gain = np.zeros((len(STRENGTHS), len(rows)))
                 for j, row in enumerate(range(layout.offsets[m], layout.offsets[m + 1])):
                     if frequency[row] > 0.0:
                         part = given[:, j] * own
                         inside = np.maximum(counts[row][:, None] - unit * part, 0.0) / frequency[row]
-                        gain += _log_ratios(part, inside, others)
+                        gain += _log_ratios(part, inside, others, unit)
             sums[:, m] = weighed_sum(mass, gain.T), weighed_sum(mass, gain.T**2)
         return sums
 
@@ -120,10 +120,13 @@ def prediction_gains(
     return total
 
 
-def _log_ratios(own: FloatArray, inside: FloatArray, others: FloatArray) -> FloatArray:
-    """sum_i own_i log [(inside_i + s) / (others_i + s)] at each strength s, of each object of (k, n)."""
+def _log_ratios(own: FloatArray, inside: FloatArray, others: FloatArray, unit: float) -> FloatArray:
+    """sum_i own_i log [(inside_i + s) / (others_i + s)] at each strength s, of each object of (k, n).
+
+    Strengths are in objects, sums in weights: an object weighs `unit`.
+    """
     gain = np.empty((len(STRENGTHS), own.shape[1]))
-    for g, s in enumerate(STRENGTHS):
+    for g, s in enumerate(STRENGTHS * unit):
         ratio = inside + s
         ratio /= others + s
         np.log(ratio, out=ratio)
@@ -162,13 +165,10 @@ def choose_strengths(sums: FloatArray, objects: float) -> Shrinkage:
     return Shrinkage(STRENGTHS[best], significance)
 
 
-def shrinkage_counts(evidence: Evidence, counts: FloatArray, strengths: FloatArray) -> FloatArray:
-    """Dirichlet pseudo-counts s_m p_mj + 1e-3 for every class, (n_rows, k)."""
-    return prior_counts(evidence.layout, counts, strengths)
-
-
-def prior_counts(layout: Layout, counts: FloatArray, strengths: FloatArray) -> FloatArray:
-    """:func:`shrinkage_counts` where there are counts but no objects."""
+def prior_counts(
+    layout: Layout, counts: FloatArray, strengths: FloatArray, unit: float = 1.0
+) -> FloatArray:
+    """Dirichlet pseudo-counts s_m p_mj + 1e-3 for every class, (n_rows, k); an object weighs `unit`."""
     frequency = marginal_frequencies(counts, layout)
-    rows = layout.per_row(strengths) * frequency + EMPTY_CLUSTER
+    rows = (layout.per_row(strengths) * frequency + EMPTY_CLUSTER) * unit
     return np.repeat(rows[:, None], counts.shape[1], axis=1)
