@@ -304,7 +304,10 @@ class Learner:
                     starts[f"random {i + 1}"] = counts
         prior = np.zeros_like(anchor)
         if settings.profile_prior is not None:
-            prior = prior_counts(evidence.layout, anchor, strengths, study.unit)
+            learned = isinstance(
+                settings.profile_prior, str
+            )  # in objects; one that is given, in weights
+            prior = prior_counts(evidence.layout, anchor, strengths, study.unit if learned else 1.0)
         rules = replace(self.priors(evidence.n_classes), profile_counts=prior)
         return rules, strengths, starts
 

@@ -42,8 +42,8 @@ from bc3e.objects import Objects
 from bc3e.screening import Screening, left_of_one, screenings
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
-MOST = 2  # labels where clusters leave little: less than the votes, which count three, unless
-# clusterings err apart from each other: then one label each
+STEPS = (2.0, 1.75, 1.5, 1.25, 1.0)  # labels where clusters leave little: less than the votes, which
+# count three, unless clusterings err apart from each other: then one label each
 WITNESSED = 1.0  # labels where witnesses support that or more
 ASKED = (2.0, 1.0)  # what they are asked about, one after the other
 UNOPPOSED = 3.0  # where nobody votes
@@ -53,7 +53,7 @@ MISTAKEN = 0.01  # chance that any of several worthless clusterings is heard
 UNEXPLAINED = 0.5  # share of what classifiers have in common that clusters may leave, to count at all
 ALIKE = 0.05  # correlation of their errors up to which clusterings err apart from each other
 REST = 0.5  # what those may leave together, as a share of what each leaves
-WITHOUT = 0.5  # like UNEXPLAINED, to count more without a witness, with very many classes
+WITHOUT = 0.5  # like UNEXPLAINED, to count one label without a witness, with very many classes
 WITH_TWO = 0.125  # and with two classes, of what any two classifiers have in common
 ERRORS = 1.0  # standard errors by which the latter two must hold
 ACCORD = 3.0  # standard errors by which two classifiers agree beyond chance that know something
@@ -147,19 +147,24 @@ def mixed_by_their_own_account(objects: Objects) -> bool:
 def unwitnessed_total(found: Screening, vote_weight: float, apart: int = 0) -> float:
     """Evidence that needs no witness, as clusters leave little but noise; 0.25 if they leave more.
 
-    They count as many labels as they are worth, up to 2, or one for each of several clusterings that err
-    `apart` from each other, as the model assumes them to do.
+    They count as many labels as they are worth, from 1 to 2, and the more the less they leave: two if
+    that is half of what they may leave to count one. Several clusterings that err `apart` from each
+    other, as the model assumes them to do, may count one each.
     """
     left = may_be_left(found)
     if left <= 0.0 or not found.leaves(left, ERRORS):
         return CAUTIOUS
-    totals = range(max(MOST, apart), 0, -1)
-    worth = (total for total in totals if found.warrants(total, vote_weight, ERRORS))
-    return float(next(worth, CAUTIOUS))
+    for each in range(apart, int(STEPS[0]), -1):
+        if found.warrants(each, vote_weight, ERRORS):
+            return float(each)
+    for total in STEPS:
+        if found.leaves(left / total, ERRORS) and found.warrants(total, vote_weight, ERRORS):
+            return total
+    return CAUTIOUS
 
 
 def may_be_left(found: Screening) -> float:
-    """Share of what classifiers have in common that clusters may leave, to count more unwitnessed.
+    """Share of what classifiers have in common that clusters may leave, to count one label unwitnessed.
 
     Inside clusters that stand for what classifiers see, the class that most votes are for is the right
     one if each wrong class gets fewer. With many classes errors spread over all of them, and the right

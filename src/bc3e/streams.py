@@ -40,7 +40,8 @@ def go_on(model: BC3E, votes: Any, clusters: Any, sample_weight: Any, forgetting
     asked = Inquiry(model._structured, model._workers())
     mass = kept * model._class_mass
     past = model._learned.profiles * mass
-    strengths, unit = model.profile_strengths_, objects.unit
+    strengths = model.profile_strengths_
+    unit = objects.unit if isinstance(model.profile_prior, str) else 1.0
     prior = prior_counts(evidence.layout, past, strengths, unit) if mass.any() else 0.0
     rules = replace(Learner(model).priors(len(table.classes)), profile_counts=past + prior)
     fit = asked.climb(
