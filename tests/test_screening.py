@@ -13,7 +13,7 @@ import bc3e
 from bc3e import selection
 from bc3e.labels import LabelTable
 from bc3e.objects import Objects
-from bc3e.screening import Screening, _alikeness, left_of_one, screenings
+from bc3e.screening import Screening, _alikeness, screenings
 from bc3e.selection import choose_total, unwitnessed_total
 
 
@@ -437,59 +437,3 @@ def test_neither_the_order_of_classes_nor_the_scale_of_weights_matters() -> None
             assert other.each.covariance == pytest.approx(once.each.covariance)
             assert other.each.accord == pytest.approx(once.each.accord)
             assert other.each.worst == pytest.approx(once.each.worst)
-
-
-def test_what_clusters_leave_of_a_single_classifier() -> None:
-    """The noise of its votes, and what clusters mix."""
-    rng = np.random.default_rng(0)
-    classes = rng.integers(4, size=4000)
-    heard = np.ones(1, dtype=np.bool_)
-
-    def left(share: float, clusters: Any) -> float:
-        found = left_of_one(table_of(noisy(rng, classes, 4, 1, share), clusters, 4), heard, 0.05)
-        assert found is not None
-        return found
-
-    assert left(1.0, classes[:, None]) == pytest.approx(0.0, abs=1e-9)
-    assert left(0.8, classes[:, None]) == pytest.approx(1.0 - 0.8**2, abs=0.03)
-    assert left(1.0, classes[:, None] // 2) == pytest.approx(2 / 3, abs=0.02)
-    few = table_of(noisy(rng, classes, 4, 1, 0.8)[:29], classes[:29, None], 4)
-    assert left_of_one(few, heard, 0.05) is None
-    same = table_of(np.zeros((50, 1), dtype=int), classes[:50, None], 4)
-    assert left_of_one(same, heard, 0.05) is None
-
-
-def test_clusterings_that_err_apart_leave_a_single_classifier_its_noise() -> None:
-    rng = np.random.default_rng(1)
-    classes, heard = rng.integers(4, size=4000), np.ones(8, dtype=np.bool_)
-    clusters = noisy(rng, classes, 4, 8, 0.6)
-    found = left_of_one(table_of(noisy(rng, classes, 4, 1, 0.8), clusters, 4), heard, 0.05)
-    assert found is not None
-    assert found == pytest.approx(1.0 - 0.8**2, abs=0.05)
-    each = left_of_one(table_of(noisy(rng, classes, 4, 1, 0.8), clusters, 4), heard, -1.0)
-    assert each is not None
-    assert each > 0.7
-
-
-def test_what_is_left_of_one_counts_the_same_objects_inside_clusters_and_over_all() -> None:
-    rng = np.random.default_rng(2)
-    classes = rng.integers(4, size=4000)
-    votes, clusters, heard = noisy(rng, classes, 4, 1, 0.8), classes[:, None].copy(), np.ones(1, bool)
-    votes[400:], clusters[400:] = 0, -1
-    whole = left_of_one(table_of(votes, clusters, 4), heard, 0.05)
-    part = left_of_one(table_of(votes[:400], clusters[:400], 4), heard, 0.05)
-    assert whole == pytest.approx(part, abs=1e-9)
-    heavy = np.where(np.arange(400) < 25, 1.0, 0.0)  # too few that weigh anything
-    soft = LabelTable.read([np.eye(4)[votes[:400, 0]]], clusters[:400], classes=range(4))
-    assert left_of_one(Objects.of(soft, heavy), heard, 0.05) is None
-    assert left_of_one(Objects.of(soft), heard, 0.05) == pytest.approx(part, abs=1e-9)
-    weights = rng.integers(1, 4, size=400)
-    weighed = Objects.of(
-        LabelTable.read(votes[:400], clusters[:400], classes=range(4)), None, weights.astype(float)
-    )
-    copied = table_of(
-        np.repeat(votes[:400], weights, axis=0), np.repeat(clusters[:400], weights, axis=0), 4
-    )
-    assert left_of_one(weighed, heard, 0.05) == pytest.approx(
-        left_of_one(copied, heard, 0.05), abs=1e-12
-    )

@@ -88,20 +88,11 @@ def test_a_copied_clustering_adds_nothing() -> None:
 
 
 def test_a_single_classifier_is_refined_with_caution() -> None:
-    votes, clusters, _ = planted_table(5, n=1000, vote_noise=0.2)
+    votes, clusters, _ = planted_table(5, n=1000)
     model = bc3e.BC3E(random_state=0).fit(votes[:, [0]], clusters)
     assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
     assert model.vote_exponent_ == 1.0
     assert model.classifier_weights_.tolist() == [1.0]
-
-
-def test_clusters_that_mix_what_a_single_classifier_keeps_apart_are_ignored() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.integers(4, size=2000)
-    votes = np.where(rng.random(2000) < 0.05, rng.integers(4, size=2000), truth)[:, None]
-    alike, mixed = truth[:, None], truth[:, None] // 2
-    assert bc3e.BC3E(random_state=0).fit(votes, alike).evidence_weights_.sum() == selection.CAUTIOUS
-    assert bc3e.BC3E(random_state=0).fit(votes, mixed).evidence_weights_.sum() == 0.0
 
 
 def sure_of(table: Any, confidence: float, k: int) -> list[Any]:
@@ -167,27 +158,18 @@ def test_usual_confidence_is_that_of_the_middle_one() -> None:
     assert usual_confidence(LabelTable.read(np.array([[0, 1], [1, 1]]), None), np.ones(2)) == 1.0
 
 
-@pytest.mark.parametrize("r1", [1, 3])
+@pytest.mark.parametrize("r1", [2, 3])
 def test_objects_without_a_vote_are_not_left_alone(r1: int) -> None:
     """Clusters that mix classes count nothing, but for those who have nothing else."""
     rng = np.random.default_rng(0)
-    truth = rng.integers(4, size=2000)
-    votes = np.where(rng.random((2000, r1)) < 0.05, rng.integers(4, size=(2000, r1)), truth[:, None])
-    mixed = np.stack([truth // 2, truth // 2], axis=1)
+    truth = rng.integers(8, size=2000)
+    votes = np.where(rng.random((2000, r1)) < 0.05, rng.integers(8, size=(2000, r1)), truth[:, None])
+    mixed = np.stack([truth // 4, truth // 4], axis=1)
     assert bc3e.BC3E(random_state=0).fit(votes, mixed).evidence_weights_.sum() == 0.0
     votes[::2] = -1
-    model = bc3e.BC3E(classes=range(4), random_state=0).fit(votes, mixed)
+    model = bc3e.BC3E(classes=range(8), random_state=0).fit(votes, mixed)
     assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
-    assert np.mean(model.labels_[::2] // 2 == truth[::2] // 2) > 0.95
-
-
-def test_a_classifier_that_hardly_votes_is_no_second_one() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.integers(4, size=2000)
-    votes = np.where(rng.random((2000, 2)) < 0.05, rng.integers(4, size=(2000, 2)), truth[:, None])
-    votes[10:, 1] = -1
-    mixed = truth[:, None] // 2
-    assert bc3e.BC3E(random_state=0).fit(votes, mixed).evidence_weights_.sum() == 0.0
+    assert np.mean(model.labels_[::2] // 4 == truth[::2] // 4) > 0.95
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e4])
@@ -207,14 +189,14 @@ def test_the_scale_of_weights_means_nothing(scale: float, given: Any) -> None:
 
 def test_clusterings_without_a_witness_still_settle_what_is_nearly_open() -> None:
     """A single classifier: nobody supports anything, and little is changed."""
-    votes, clusters, truth = planted_table(7, n=1000, r1=1, k=2, vote_noise=0.2)
+    votes, clusters, truth = planted_table(7, n=1000, r1=1, k=2, vote_noise=0.3)
     soft = np.where(votes == 1, 0.52, 0.48)
     column = np.stack([1.0 - soft[:, 0], soft[:, 0]], axis=1)
     sure = votes[:, 0] != truth
     column[~sure] = np.eye(2)[truth[~sure]]
     model = bc3e.BC3E(random_state=0).fit([column], clusters)
     assert model.evidence_weights_.sum() == pytest.approx(selection.CAUTIOUS)
-    assert np.mean(model.labels_ == truth) > np.mean(column.argmax(axis=1) == truth) + 0.04
+    assert np.mean(model.labels_ == truth) > np.mean(column.argmax(axis=1) == truth) + 0.05
     assert (model.labels_ == truth)[~sure].all()
 
 

@@ -19,7 +19,6 @@ clusters are worth 3 N / W.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -127,85 +126,12 @@ def screenings(objects: Objects, heard: NDArray[np.bool_]) -> Screenings:
     ballots = Ballots(objects)
     overall = _inside(Cells(np.zeros(len(ballots.at), dtype=np.intp), ballots), ballots)
     each = _Parts(np.zeros_like(overall.rows), np.zeros_like(overall.pairs))
-
-    def add(held: Cells) -> None:
-        nonlocal each
-        each = each + _inside(held, ballots)
-
-    said = _said(objects, heard, ballots, add)
-    together = _inside(Cells(said.joint, ballots), ballots)
-    return Screenings(
-        each=_measured(each, overall, ballots, int(heard.sum())),
-        together=_measured(together, overall, ballots, 1),
-        alike=said.alike,
-        different=said.different,
-    )
-
-
-def left_of_one(objects: Objects, heard: NDArray[np.bool_], alike: float) -> float | None:
-    """Share of the variance of single votes that is left inside the clusters of clusterings heard.
-
-    It holds the noise of the votes, so it is no less than what clusters leave of what a classifier
-    knows: the only word on that if it is alone. It is taken over clusterings one by one, or inside what
-    they say together if their errors correlate by less than `alike`. None if there is too little to
-    compare.
-    """
-    ballots = Ballots(objects)
-    sums = np.zeros(2)
-
-    def add(held: Cells) -> None:
-        nonlocal sums
-        sums = sums + _spreads(held, ballots)
-
-    said = _said(objects, heard, ballots, add)
-    if said.alike < alike:
-        together = _spreads(Cells(said.joint, ballots), ballots)
-        sums = together if together.any() else sums
-    inside, overall = sums
-    return float(inside / overall) if overall > NOTHING else None
-
-
-def _spreads(held: Cells, ballots: Ballots) -> FloatArray:
-    """Variance of single votes inside clusters and over all their objects: sums, 0 if too few, (2,)."""
-    squares, votes = _Deviations(held, ballots).spread()
-    everywhere = Cells(np.where(held.placed.take(held.of_row), 0, -1), ballots)
-    total, times = _Deviations(everywhere, ballots).spread()
-    known = (votes.take(held.of_row) > 0) & (times.take(everywhere.of_row) > 0)
-    at, of = held.of_row[known], everywhere.of_row[known]
-    mass = ballots.weights[known]
-    if _telling(mass, ballots.counts[known]) < ENOUGH:
-        return np.zeros(2)
-    inside, overall = squares[at] / votes[at], total[of] / times[of]
-    return np.array([weighed_sum(mass, inside), weighed_sum(mass, overall)])
-
-
-def _telling(mass: FloatArray, copies: FloatArray) -> float:
-    """Objects of equal weight that would tell as much as rows of some mass, each of several objects."""
-    return float(mass.sum() ** 2 / max(float(np.sum(mass**2 / copies)), NOTHING))
-
-
-@dataclass(frozen=True)
-class _Said:
-    """What clusterings say together; see :class:`Screenings`.
-
-    `joint` is the class that they name for each object together, -1 where they name none, (P,).
-    """
-
-    joint: NDArray[np.intp]
-    alike: float
-    different: int
-
-
-def _said(
-    objects: Objects, heard: NDArray[np.bool_], ballots: Ballots, look: Callable[[Cells], None]
-) -> _Said:
-    """What the clusterings heard say together; each is looked at on the way."""
     named = np.zeros((len(ballots.at), ballots.k + 1))
     chosen: dict[bytes, NDArray[Any]] = {}  # a copy says nothing new
     copies: Counter[bytes] = Counter()
     for m in np.flatnonzero(heard):  # one at a time: of many clusters a table of counts is large
         held = Cells(_strongest(objects.table.clusters[m]), ballots)
-        look(held)
+        each = each + _inside(held, ballots)
         odds = _named(held, ballots)
         leading = _in_front(odds[:, :-1], odds[:, -1] > 0).take(held.of_row)
         key = leading.tobytes()
@@ -214,8 +140,10 @@ def _said(
             chosen[key] = leading
             named += odds.take(held.of_row, axis=0)
     joint = _together(named, ballots)
-    return _Said(
-        joint=joint,
+    together = _inside(Cells(joint, ballots), ballots)
+    return Screenings(
+        each=_measured(each, overall, ballots, int(heard.sum())),
+        together=_measured(together, overall, ballots, 1),
         alike=_alikeness(np.array(list(chosen.values())), joint, ballots),
         different=len(chosen) if len(set(copies.values())) == 1 else 0,
     )
@@ -295,7 +223,8 @@ def _measured(inside: _Parts, overall: _Parts, ballots: Ballots, r2: int) -> Scr
     """Variance components by parts inside clusters of r2 clusterings and over all; None if unknown."""
     known = (overall.rows[2] > 0) & (inside.rows[2] > 0)
     mass, copies = ballots.weights[known], ballots.counts[known]
-    size = _telling(mass, copies)
+    # Objects of equal weight that would tell as much.
+    size = mass.sum() ** 2 / max(np.sum(mass**2 / copies), NOTHING)
     if size < ENOUGH:
         return None
     shared, spread, times = inside.rows.compress(known, axis=1)
@@ -353,69 +282,45 @@ def _strongest(column: Column) -> NDArray[np.intp]:
     return _in_front(column.scores, column.scores.max(axis=1) > 0)
 
 
-class _Deviations:
-    """The votes of every cell beside the mean votes of its cluster.
+def _inside(held: Cells, ballots: Ballots) -> _Parts:
+    """Parts in the covariance of two votes and in the variance of one, and 1; 0 without two.
 
     Deviations from the means of a cluster that an object belongs to itself are too small by its part
-    in these means, and by what the means of two classifiers have in common. That is made up for, so
-    clusters of any size and classifiers that judge different objects do not look better or worse.
+    in these means, and by what the two means have in common. That is made up for, so clusters of any
+    size and classifiers that judge different objects of them do not look better or worse.
     """
-
-    def __init__(self, held: Cells, ballots: Ballots) -> None:
-        self.held, self.own, k = held, ballots.own[held.ballot], ballots.k
-        self.chosen = [choice[held.ballot] for choice in ballots.chosen.T]
-        self.valid = [held.placed & (choice >= 0) for choice in self.chosen]
-        self.named = [held.at * k + np.maximum(choice, 0) for choice in self.chosen]
-        sizes = held.counts.sum(axis=2)
-        self.over = 1.0 / np.where(sizes > 0, sizes, 1.0)
-        self.means = held.counts * self.over[:, :, None]
-        # of each object in the mean of its cluster
-        self.parts = [self.own * inverse.take(held.at) for inverse in self.over]
-
-    def spread(self) -> tuple[FloatArray, FloatArray]:
-        """Squared deviations of the votes of one object, and how many votes these are, (n,) each."""
-        at = self.held.at
-        squares, votes = np.zeros(len(at)), np.zeros(len(at))
-        for means, named, part, voted in zip(
-            self.means, self.named, self.parts, self.valid, strict=True
-        ):
-            spread = np.sum(means**2, axis=1).take(at) - 2.0 * means.reshape(-1).take(named)
-            left = 1.0 - part
-            beside = voted & (left > ALONE)
-            squares += beside * (1.0 + spread) / np.where(beside, left, 1.0)
-            votes += beside
-        return squares, votes
-
-    def product(self, a: int, b: int) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Products of the deviations of two classifiers' votes, and whether both judge, (n,) each."""
-        at, means = self.held.at, self.means
-        both = self.valid[a] & self.valid[b]
-        common = np.bincount(
-            at, weights=self.held.weights * self.own * both, minlength=self.over.shape[1]
-        )
-        left = 1.0 - self.parts[a] - self.parts[b]
-        left += (common * self.over[a] * self.over[b]).take(at)
-        same = (self.chosen[a] == self.chosen[b]) + np.sum(means[a] * means[b], axis=1).take(at)
-        same -= means[a].reshape(-1).take(self.named[b])
-        same -= means[b].reshape(-1).take(self.named[a])
+    at, own, k = held.at, ballots.own[held.ballot], ballots.k
+    chosen = [choice[held.ballot] for choice in ballots.chosen.T]
+    valid = [held.placed & (choice >= 0) for choice in chosen]
+    named = [at * k + np.maximum(choice, 0) for choice in chosen]
+    sizes = held.counts.sum(axis=2)
+    over = 1.0 / np.where(sizes > 0, sizes, 1.0)
+    means = held.counts * over[:, :, None]
+    parts = [own * inverse.take(at) for inverse in over]  # of each object in the mean of its cluster
+    squares, votes = np.zeros(len(at)), np.zeros(len(at))
+    for a, voted in enumerate(valid):
+        spread = np.sum(means[a] ** 2, axis=1).take(at) - 2.0 * means[a].reshape(-1).take(named[a])
+        left = 1.0 - parts[a]
+        beside = voted & (left > ALONE)
+        squares += beside * (1.0 + spread) / np.where(beside, left, 1.0)
+        votes += beside
+    shared, pairs, sums = np.zeros(len(at)), np.zeros(len(at)), []
+    for a, b in combinations(range(len(valid)), 2):
+        both = valid[a] & valid[b]
+        common = np.bincount(at, weights=held.weights * own * both, minlength=sizes.shape[1])
+        left = 1.0 - parts[a] - parts[b] + (common * over[a] * over[b]).take(at)
+        same = (chosen[a] == chosen[b]) + np.sum(means[a] * means[b], axis=1).take(at)
+        same -= means[a].reshape(-1).take(named[b])
+        same -= means[b].reshape(-1).take(named[a])
         beside = both & (left > ALONE)
-        return beside * same / np.where(beside, left, 1.0), beside
-
-
-def _inside(held: Cells, ballots: Ballots) -> _Parts:
-    """Parts in the covariance of two votes and in the variance of one, and 1; 0 without two."""
-    away = _Deviations(held, ballots)
-    squares, votes = away.spread()
-    shared, pairs, sums = np.zeros(len(held.at)), np.zeros(len(held.at)), []
-    for a, b in combinations(range(len(away.valid)), 2):
-        part, beside = away.product(a, b)
+        part = beside * same / np.where(beside, left, 1.0)
         shared += part
         pairs += beside
         mass = held.weights * beside
         powers = np.stack([np.ones(len(part)), part, part**2], axis=1)
-        sums.append([*weighed_sum(mass, powers[:, :2]), *weighed_sum(mass * away.own, powers)])
+        sums.append([*weighed_sum(mass, powers[:, :2]), *weighed_sum(mass * own, powers)])
     known = (pairs > 0) & (votes > 0)
-    found = np.zeros((3, len(held.at)))
+    found = np.zeros((3, len(at)))
     np.divide(shared, pairs, out=found[0], where=known)
     np.divide(squares, votes, out=found[1], where=known)
     found[2] = known

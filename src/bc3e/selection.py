@@ -15,8 +15,7 @@ to the hidden classifier: does it side with the new label or with the old one? T
 the new labels win this vote clearly, also among those that overturn a majority of the other
 classifiers, and there whoever is left out of the count: one witness is none. Classifiers that share
 errors side with the old label too often, so the rule errs on the side of leaving the votes alone.
-A single classifier has nobody to be compared with: its clusterings count the quarter, or nothing if
-most of what tells its votes apart is left inside clusters.
+A single classifier has nobody to be compared with: its clusterings count the quarter.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from bc3e.ballots import counted
 from bc3e.model.evidence import FloatArray
 from bc3e.model.rows import weighed_sum
 from bc3e.objects import Objects
-from bc3e.screening import Screening, left_of_one, screenings
+from bc3e.screening import Screening, screenings
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
 STEPS = (2.0, 1.75, 1.5, 1.25, 1.0)  # labels where clusters leave little: less than the votes, which
@@ -101,21 +100,18 @@ def choose_total(
     vote_weight : float, optional
         Labels that all votes of an object count; by default each vote counts one.
     """
-    if not objects.table.votes:
+    if len(objects.table.votes) < 2:  # nobody to compare with
         return CAUTIOUS
     objects = objects.sample(SAMPLE, seed)
-    heard, several = hear(objects), len(objects.table.votes) > 1
-    silent = (winners(objects.table) < 0).all(axis=1) & (objects.weights > 0)
-    ignored = CAUTIOUS if silent.any() else 0.0  # who has no vote has nothing but clusters
-    seen = screenings(objects, heard) if several else None
-    each, together = (seen.each, seen.together) if seen else (None, None)
-    if seen is None or each is None or together is None:  # nobody to compare with
-        left = left_of_one(objects, heard, ALIKE)
-        return CAUTIOUS if left is None or left < UNEXPLAINED else ignored
+    seen = screenings(objects, hear(objects))
+    each, together = seen.each, seen.together
+    if each is None or together is None:
+        return CAUTIOUS
     apart = seen.apart(ALIKE, REST)
     found = together if apart else each
     if not found.leaves(UNEXPLAINED):
-        return ignored
+        silent = (winners(objects.table) < 0).all(axis=1) & (objects.weights > 0)
+        return CAUTIOUS if silent.any() else 0.0  # who has no vote has nothing but clusters
     if mixed_by_their_own_account(objects):
         return CAUTIOUS
     votes = found.votes if vote_weight is None else vote_weight
