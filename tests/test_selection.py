@@ -111,18 +111,22 @@ def opinions(rng: np.random.Generator, truth: Any, right: float) -> Any:
 
 
 def test_unsure_classifiers_of_unequal_classes_say_that_these_are_mixed() -> None:
-    """Unsure, and with classes that are unequal: both. Classes without votes are none."""
+    """Unsure, not surer than they agree, and with classes that are unequal: all three."""
     rng = np.random.default_rng(0)
     uneven, even = rng.choice(8, 2000, p=UNEVEN), rng.integers(8, size=2000)
 
-    def mixed(truth: Any, confidence: float, k: int = 8, weights: Any = None) -> bool:
-        votes = sure_of(opinions(rng, truth, 0.6), confidence, k)
+    def mixed(
+        truth: Any, confidence: float, k: int = 8, weights: Any = None, right: float = 0.6
+    ) -> bool:
+        votes = sure_of(opinions(rng, truth, right), confidence, k)
         table = LabelTable.read(votes, None)
         return mixed_by_their_own_account(Objects.of(table, weights))
 
     assert mixed(uneven, 0.6)
     assert mixed(uneven, 0.74)
     assert not mixed(uneven, 0.76)  # sure
+    assert mixed(uneven, 0.5, right=0.95)  # they agree more often than they are sure
+    assert not mixed(uneven, 0.74, right=0.3)  # far less often: that is no doubt, but surprise
     assert not mixed(even, 0.5)
     assert not mixed(even, 0.5, k=20)  # nobody chooses the others
     rare = np.where(uneven > 0, 1.0, 0.0)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from bc3e.agreement import (
+    agreement_rate,
     independent_witnesses,
     leading_class,
     outvoted,
@@ -57,6 +58,7 @@ WITH_TWO = 0.125  # and with two classes, of what any two classifiers have in co
 ERRORS = 1.0  # standard errors by which the latter two must hold
 ACCORD = 3.0  # standard errors by which two classifiers agree beyond chance that know something
 SURE = 0.75  # confidence from which on classifiers say that classes can be told
+SURPRISE = 0.15  # how much rarer than they are sure classifiers agree who did not expect it
 EVEN = 0.5  # share of the classes that as many equally frequent ones would be, for these to be alike
 
 
@@ -125,15 +127,17 @@ def choose_total(
 
 
 def mixed_by_their_own_account(objects: Objects) -> bool:
-    """Whether the classifiers are unsure, and choose some classes much more often than others.
+    """Whether classifiers are unsure, as often as they disagree, and choose some classes far more often.
 
     Where features do not tell the classes, trained classifiers know it: clusters of the same features
     cannot tell more. Votes for rare classes are then mostly errors, and profiles made of errors
-    draw more objects there. Hard votes say nothing of it and count as sure. Two classes are never
-    so unequal.
+    draw more objects there. Where it is drift that makes classifiers contradict each other they are
+    surer than they agree. Hard votes say nothing of it and count as sure. Two classes are never so
+    unequal.
     """
     table, weights = objects.table, objects.weights
-    if usual_confidence(table, weights) >= SURE:
+    confidence, rate = usual_confidence(table, weights), agreement_rate(table, weights)
+    if rate is None or confidence >= SURE or confidence - rate >= SURPRISE:
         return False
     chosen = weighed_sum(weights, times_chosen(table))
     even = chosen.sum() ** 2 / np.sum(chosen**2)  # so many equally frequent classes
