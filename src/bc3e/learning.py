@@ -304,10 +304,9 @@ class Learner:
                     starts[f"random {i + 1}"] = counts
         prior = np.zeros_like(anchor)
         if settings.profile_prior is not None:
-            learned = isinstance(
-                settings.profile_prior, str
-            )  # in objects; one that is given, in weights
-            prior = prior_counts(evidence.layout, anchor, strengths, study.unit if learned else 1.0)
+            # Strengths are learned in objects, and given in weights.
+            unit = study.unit if isinstance(settings.profile_prior, str) else 1.0
+            prior = prior_counts(evidence.layout, anchor, strengths, unit)
         rules = replace(self.priors(evidence.n_classes), profile_counts=prior)
         return rules, strengths, starts
 
