@@ -32,7 +32,7 @@ from bc3e.model.schedule import alternate
 from bc3e.model.trust import decided_share
 from bc3e.objects import Objects
 from bc3e.selection import (
-    mixed_by_their_own_account,
+    profiles_of_errors,
     shared_weights,
     significant,
     support,
@@ -110,45 +110,46 @@ def opinions(rng: np.random.Generator, truth: Any, right: float) -> Any:
     return np.where(rng.random((len(truth), 3)) < right, truth[:, None], guesses)
 
 
-def test_unsure_classifiers_of_unequal_classes_say_that_these_are_mixed() -> None:
-    """Unsure, not surer than they agree, and with classes that are unequal: all three."""
+def test_votes_of_the_unsure_and_votes_for_rare_classes_make_profiles_of_errors() -> None:
+    """Less than half sure; or unequal classes, unless far surer than they agree."""
     rng = np.random.default_rng(0)
     uneven, even = rng.choice(8, 2000, p=UNEVEN), rng.integers(8, size=2000)
 
-    def mixed(
+    def errors(
         truth: Any, confidence: float, k: int = 8, weights: Any = None, right: float = 0.6
     ) -> bool:
         votes = sure_of(opinions(rng, truth, right), confidence, k)
         table = LabelTable.read(votes, None)
-        return mixed_by_their_own_account(Objects.of(table, weights))
+        return profiles_of_errors(Objects.of(table, weights))
 
-    assert mixed(uneven, 0.6)
-    assert mixed(uneven, 0.74)
-    assert not mixed(uneven, 0.76)  # sure
-    assert mixed(uneven, 0.5, right=0.95)  # they agree more often than they are sure
-    assert not mixed(uneven, 0.74, right=0.3)  # far less often: that is no doubt, but surprise
-    assert not mixed(even, 0.5)
-    assert not mixed(even, 0.5, k=20)  # nobody chooses the others
+    assert errors(even, 0.49)
+    assert not errors(even, 0.51)
+    assert errors(uneven, 0.51)
+    assert errors(uneven, 0.95, right=0.8)
+    assert not errors(uneven, 0.95, right=0.3)  # far surer than they agree: drift has surprised them
+    assert not errors(even, 0.51, k=20)  # nobody chooses the others
     rare = np.where(uneven > 0, 1.0, 0.0)
-    assert not mixed(np.where(uneven > 0, 1 + even % 7, 0), 0.5, weights=rare)  # who weighs nothing
-    hard = LabelTable.read(np.stack([uneven, uneven], axis=1), None)
-    assert not mixed_by_their_own_account(Objects.of(hard))
+    assert not errors(np.where(uneven > 0, 1 + even % 7, 0), 0.51, weights=rare)  # who weighs nothing
+    assert profiles_of_errors(Objects.of(LabelTable.read(opinions(rng, uneven, 0.3), None)))
+    assert not profiles_of_errors(Objects.of(LabelTable.read(opinions(rng, even, 0.3), None)))
     two = LabelTable.read(sure_of((uneven > 2).astype(int)[:, None], 0.6, 2), None)
-    assert not mixed_by_their_own_account(Objects.of(two))
+    assert not profiles_of_errors(Objects.of(two))
 
 
-def test_mixed_classes_get_no_more_than_what_is_nearly_open() -> None:
+@pytest.mark.parametrize(
+    ("shares", "confidence", "more"),
+    [(UNEVEN, 0.7, False), (UNEVEN, 0.95, True), (np.full(8, 0.125), 0.7, True), (np.full(8, 0.125), 0.4, False)],
+)  # fmt: skip
+def test_profiles_of_errors_get_no_more_than_what_is_nearly_open(
+    shares: Any, confidence: float, more: bool
+) -> None:
     rng = np.random.default_rng(1)
-    truth = rng.choice(8, 3000, p=UNEVEN)
+    truth = rng.choice(8, 3000, p=shares)
     table = opinions(rng, truth, 0.6)
     clusters = np.stack([truth * 3 + rng.integers(3, size=3000) for _ in range(4)], axis=1)
-
-    def total(confidence: float) -> float:
-        model = bc3e.BC3E(random_state=0).fit(sure_of(table, confidence, 8), clusters)
-        return float(model.evidence_weights_.sum())
-
-    assert total(0.5) == pytest.approx(selection.CAUTIOUS)
-    assert total(0.9) >= 2.0
+    model = bc3e.BC3E(random_state=0).fit(sure_of(table, confidence, 8), clusters)
+    total = float(model.evidence_weights_.sum())
+    assert total >= 2.0 if more else total == pytest.approx(selection.CAUTIOUS)
 
 
 def test_usual_confidence_is_that_of_the_middle_one() -> None:
@@ -158,8 +159,10 @@ def test_usual_confidence_is_that_of_the_middle_one() -> None:
     assert usual_confidence(soft, np.array([3.0, 1.0])) == pytest.approx((0.875 + 0.6) / 2)
     assert usual_confidence(soft, np.array([0.0, 1.0])) == pytest.approx(0.8)
     mixed = LabelTable.read([sure, unsure, np.array([0, 1])], None)
-    assert usual_confidence(mixed, np.ones(2)) == pytest.approx(0.85)  # a hard vote is sure
-    assert usual_confidence(LabelTable.read(np.array([[0, 1], [1, 1]]), None), np.ones(2)) == 1.0
+    assert usual_confidence(mixed, np.ones(2)) == pytest.approx(
+        (0.85 + 0.6) / 2
+    )  # no word of hard votes
+    assert usual_confidence(LabelTable.read(np.array([[0, 1], [1, 1]]), None), np.ones(2)) is None
 
 
 @pytest.mark.parametrize("r1", [2, 3])

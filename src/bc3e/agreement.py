@@ -136,18 +136,20 @@ def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | Non
     return same / both if both > 0 else None
 
 
-def usual_confidence(table: LabelTable, weights: FloatArray) -> float:
-    """Mean share that a classifier gives to the class it chooses: the median of all; 1 of hard votes."""
+def usual_confidence(table: LabelTable, weights: FloatArray) -> float | None:
+    """Mean share that a classifier gives to the class it chooses: the median of all that vote softly.
+
+    None if all votes are hard: these do not tell.
+    """
     found = []
     for column in table.votes:
         if isinstance(column, LabelColumn):
-            found.append(1.0)
             continue
         total, strongest = column.scores.sum(axis=1), column.scores.max(axis=1)
         voted = (total > 0) & (weights > 0)
         if voted.any():
             found.append(float(np.average(strongest[voted] / total[voted], weights=weights[voted])))
-    return float(np.median(found)) if found else 1.0
+    return float(np.median(found)) if found else None
 
 
 def agreeing_pairs(table: LabelTable, weights: FloatArray | None) -> tuple[float, float]:

@@ -5,9 +5,9 @@ half of what the classifiers have in common (:mod:`bc3e.screening`): clusters th
 mix what classifiers keep apart are no judge of them. Clusterings are judged one by one, unless they err
 apart from each other: then by what they say together. Those heard count a quarter of a label in all:
 enough to settle what the votes leave nearly open, and only between two labels that equally many
-classifiers choose (:func:`bc3e.agreement.kept_labels`). Classifiers that are unsure say themselves that
-the classes are mixed, and if they choose some much more often than others, clusters count no more:
-profiles of rare classes are then made of errors. Else, to count more, clusters have to leave so
+classifiers choose (:func:`bc3e.agreement.kept_labels`). If classifiers say themselves that they cannot
+tell the classes, or choose some much more often than others, clusters count no more:
+profiles of rare classes are made of errors. Else, to count more, clusters have to leave so
 little of what classifiers have in common that differences inside them are mostly noise; they never
 count more than that noise warrants. One label they may have with witnesses: a classifier is hidden, the
 others are refined with the clusterings, and each label that this changes is put
@@ -57,9 +57,9 @@ WITHOUT = 0.5  # like UNEXPLAINED, to count one label without a witness, with ve
 WITH_TWO = 0.125  # and with two classes, of what any two classifiers have in common
 ERRORS = 1.0  # standard errors by which the latter two must hold
 ACCORD = 3.0  # standard errors by which two classifiers agree beyond chance that know something
-SURE = 0.75  # confidence from which on classifiers say that classes can be told
-SURPRISE = 0.15  # how much rarer than they are sure classifiers agree who did not expect it
+SURE = 0.5  # confidence below which classifiers say themselves that they cannot tell the classes
 EVEN = 0.5  # share of the classes that as many equally frequent ones would be, for these to be alike
+SURPRISE = 0.3  # how much surer than they agree classifiers are that drift has surprised
 
 
 Refine = Callable[[Objects], Callable[[float], NDArray[np.intp]]]
@@ -114,7 +114,7 @@ def choose_total(
     if not found.leaves(UNEXPLAINED):
         silent = (winners(objects.table) < 0).all(axis=1) & (objects.weights > 0)
         return CAUTIOUS if silent.any() else 0.0  # who has no vote has nothing but clusters
-    if mixed_by_their_own_account(objects):
+    if profiles_of_errors(objects):
         return CAUTIOUS
     votes = found.votes if vote_weight is None else vote_weight
     total = unwitnessed_total(found, votes, seen.different if apart else 0)
@@ -126,22 +126,25 @@ def choose_total(
     return max(total, witnessed_total(objects, refine, asked)) if asked else total
 
 
-def mixed_by_their_own_account(objects: Objects) -> bool:
-    """Whether classifiers are unsure, as often as they disagree, and choose some classes far more often.
+def profiles_of_errors(objects: Objects) -> bool:
+    """Whether votes make profiles of errors: of classes that they cannot tell, or that are rare.
 
-    Where features do not tell the classes, trained classifiers know it: clusters of the same features
-    cannot tell more. Votes for rare classes are then mostly errors, and profiles made of errors
-    draw more objects there. Where it is drift that makes classifiers contradict each other they are
-    surer than they agree. Hard votes say nothing of it and count as sure. Two classes are never so
-    unequal.
+    Where features do not tell the classes, trained classifiers know it, and clusters of the same
+    features cannot tell more. Where some classes are chosen far more often than others, votes for rare
+    ones are mostly errors; profiles are those of classes, whatever their frequency, and draw
+    more objects there. That is right only where the votes are wrong about the frequencies: classifiers
+    that drift has surprised are far surer than they agree. Hard votes do not tell how sure they are. Two
+    classes are never so unequal, and nobody is less than half sure of one of them.
     """
     table, weights = objects.table, objects.weights
     confidence, rate = usual_confidence(table, weights), agreement_rate(table, weights)
-    if rate is None or confidence >= SURE or confidence - rate >= SURPRISE:
-        return False
+    if confidence is not None and confidence < SURE:
+        return True
     chosen = weighed_sum(weights, times_chosen(table))
     even = chosen.sum() ** 2 / np.sum(chosen**2)  # so many equally frequent classes
-    return bool(even < EVEN * np.count_nonzero(counted(chosen)))
+    if even >= EVEN * np.count_nonzero(counted(chosen)):
+        return False
+    return confidence is None or rate is None or confidence - rate < SURPRISE
 
 
 def unwitnessed_total(found: Screening, vote_weight: float, apart: int = 0) -> float:
