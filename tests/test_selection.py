@@ -111,7 +111,7 @@ def opinions(rng: np.random.Generator, truth: Any, right: float) -> Any:
 
 
 def test_votes_of_the_unsure_and_votes_for_rare_classes_make_profiles_of_errors() -> None:
-    """Less than half sure; or unequal classes, unless far surer than they agree."""
+    """Less than half sure, or unequal classes; unless they agree far less often than they are sure."""
     rng = np.random.default_rng(0)
     uneven, even = rng.choice(8, 2000, p=UNEVEN), rng.integers(8, size=2000)
 
@@ -126,7 +126,8 @@ def test_votes_of_the_unsure_and_votes_for_rare_classes_make_profiles_of_errors(
     assert not errors(even, 0.51)
     assert errors(uneven, 0.51)
     assert errors(uneven, 0.95, right=0.8)
-    assert not errors(uneven, 0.95, right=0.3)  # far surer than they agree: drift has surprised them
+    assert not errors(uneven, 0.95, right=0.3)  # drift has surprised them
+    assert not errors(even, 0.45, right=0.2)
     assert not errors(even, 0.51, k=20)  # nobody chooses the others
     rare = np.where(uneven > 0, 1.0, 0.0)
     assert not errors(np.where(uneven > 0, 1 + even % 7, 0), 0.51, weights=rare)  # who weighs nothing
@@ -137,15 +138,21 @@ def test_votes_of_the_unsure_and_votes_for_rare_classes_make_profiles_of_errors(
 
 
 @pytest.mark.parametrize(
-    ("shares", "confidence", "more"),
-    [(UNEVEN, 0.7, False), (UNEVEN, 0.95, True), (np.full(8, 0.125), 0.7, True), (np.full(8, 0.125), 0.4, False)],
-)  # fmt: skip
+    ("shares", "confidence", "right", "more"),
+    [
+        (UNEVEN, 0.9, 0.6, False),
+        (UNEVEN, 0.98, 0.3, True),  # drift has surprised them
+        (np.full(8, 0.125), 0.7, 0.6, True),
+        (np.full(8, 0.125), 0.45, 0.6, False),
+        (np.full(8, 0.125), 0.45, 0.3, True),
+    ],
+)
 def test_profiles_of_errors_get_no_more_than_what_is_nearly_open(
-    shares: Any, confidence: float, more: bool
+    shares: Any, confidence: float, right: float, more: bool
 ) -> None:
     rng = np.random.default_rng(1)
     truth = rng.choice(8, 3000, p=shares)
-    table = opinions(rng, truth, 0.6)
+    table = opinions(rng, truth, right)
     clusters = np.stack([truth * 3 + rng.integers(3, size=3000) for _ in range(4)], axis=1)
     model = bc3e.BC3E(random_state=0).fit(sure_of(table, confidence, 8), clusters)
     total = float(model.evidence_weights_.sum())

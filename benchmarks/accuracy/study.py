@@ -93,7 +93,7 @@ def parts() -> dict[str, Variant]:
         ("bc3e.selection.WITH_TWO",): (0.0, 0.2),
         ("bc3e.selection.SURE",): (0.0, 0.6),
         ("bc3e.selection.EVEN",): (0.3, 0.7),
-        ("bc3e.selection.SURPRISE",): (0.15, 0.45),
+        ("bc3e.selection.SURPRISE",): (0.45, 0.65),
         ("bc3e.selection.ALIKE",): (-1.0, 0.1),
         ("bc3e.ballots.TRACE",): (0.0, 0.5),
         ("bc3e.model.calibration.GIVEN",): (0.5, 0.9),

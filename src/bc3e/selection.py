@@ -59,7 +59,7 @@ ERRORS = 1.0  # standard errors by which the latter two must hold
 ACCORD = 3.0  # standard errors by which two classifiers agree beyond chance that know something
 SURE = 0.5  # confidence below which classifiers say themselves that they cannot tell the classes
 EVEN = 0.5  # share of the classes that as many equally frequent ones would be, for these to be alike
-SURPRISE = 0.3  # how much surer than they agree classifiers are that drift has surprised
+SURPRISE = 0.55  # of what they are sure of, what classifiers agree on that drift has surprised
 
 
 Refine = Callable[[Objects], Callable[[float], NDArray[np.intp]]]
@@ -132,19 +132,20 @@ def profiles_of_errors(objects: Objects) -> bool:
     Where features do not tell the classes, trained classifiers know it, and clusters of the same
     features cannot tell more. Where some classes are chosen far more often than others, votes for rare
     ones are mostly errors; profiles are those of classes, whatever their frequency, and draw
-    more objects there. That is right only where the votes are wrong about the frequencies: classifiers
-    that drift has surprised are far surer than they agree. Hard votes do not tell how sure they are. Two
-    classes are never so unequal, and nobody is less than half sure of one of them.
+    more objects there. Drift is another matter: it makes votes wrong about classes and frequencies, and
+    classifiers that it has surprised agree far less often than they are sure. Hard votes do not tell how
+    sure they are. Two classes are never so unequal, and nobody is less than half sure of one of them.
     """
     table, weights = objects.table, objects.weights
     confidence, rate = usual_confidence(table, weights), agreement_rate(table, weights)
-    if confidence is not None and confidence < SURE:
-        return True
+    if confidence is not None and rate is not None:
+        if rate < SURPRISE * confidence:
+            return False
+        if confidence < SURE:
+            return True
     chosen = weighed_sum(weights, times_chosen(table))
     even = chosen.sum() ** 2 / np.sum(chosen**2)  # so many equally frequent classes
-    if even >= EVEN * np.count_nonzero(counted(chosen)):
-        return False
-    return confidence is None or rate is None or confidence - rate < SURPRISE
+    return bool(even < EVEN * np.count_nonzero(counted(chosen)))
 
 
 def unwitnessed_total(found: Screening, vote_weight: float, apart: int = 0) -> float:
