@@ -1,4 +1,9 @@
-"""Cases of the reserve: four of every stored set, in ensembles that rotate over the sets."""
+"""Cases of the reserve: about twelve of every stored set, in ensembles that rotate over the sets.
+
+Their tags tell of what kind they are: ``ordinary``, or ``natural`` if the set has a target domain of its
+own; ``moved`` (another class mix, another half of a feature) and ``sensors`` (aged ones) for simulated
+drift; ``other`` for ensembles unlike those of the harness.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +61,20 @@ SPECIAL = [
     Template("nuisance", "tree logreg knn", "nuisance:10"),
     Template("random-single", "gnb", "random:20"),
 ]
+SENSORS = [
+    Template("sensors-trio", "tree lda knn", "kmeans:10", per_class=20, drift="sensors"),
+    Template("sensors-five", "tree lda knn logreg gnb", "mixed:10", per_class=20, drift="sensors"),
+    Template("sensors-linear", "logreg gnb lda", "spread:10", per_class=30, drift="sensors"),
+    Template("sensors-forest", "forest logreg knn", "fine:10", per_class=30, drift="sensors"),
+    Template("sensors-hard", "forest! lda! knn!", "kmeans:10", per_class=20, drift="sensors"),
+]
+OTHER = [
+    Template("bootstrapped", "tree tree tree tree tree", "kmeans:10", per_class=20),
+    Template("two-linear", "logreg lda", "spread:10", per_class=20),
+    Template("five-hard", "tree! lda! knn! logreg! gnb!", "kmeans:10", per_class=15),
+    Template("many-labels", "forest knn logreg", "kmeans:10", per_class=60),
+    Template("forest-gnb", "forest gnb", "mixed:12", per_class=30),
+]
 TEXT = [
     Template("trio", "nb logreg knn", "spread:10", per_class=40),
     Template("few", "nb sgd", "kmeans:10", per_class=15, size=3000),
@@ -70,19 +89,28 @@ TEXT = [
 ]
 
 
+SPOILT, SILENT = (1, 3, 5), (0, 2, 4, 6, 7)
+"""Places in `SPECIAL` of the cases whose clusterings are spoilt, and of those that say nothing."""
+
+
 @cache
-def _templates(name: str) -> list[Template]:
+def _templates(name: str) -> list[tuple[Template, str]]:
+    """Templates of a set with their kinds; another file in the folder changes nothing for this one."""
     X, _, domain = read(name)
+    own = "ordinary" if domain is None else "natural"
     if X.dtype == object:
-        return TEXT  # text is rare in the reserve: every template
-    turn = zlib.crc32(name.encode())  # another file in the folder changes nothing for this one
-    third = ORDINARY[(turn + 3) % len(ORDINARY)] if domain is not None else DRIFT[turn % len(DRIFT)]
-    return [
-        ORDINARY[turn % len(ORDINARY)],
-        VARIED[turn // 7 % len(VARIED)],
-        third,
-        SPECIAL[turn // 11 % len(SPECIAL)],
-    ]
+        return [(template, own) for template in TEXT]  # text is rare in the reserve: every template
+    turn = zlib.crc32(name.encode())
+    found = [(ORDINARY[(turn + place) % len(ORDINARY)], own) for place in (0, 2, 4)]
+    found += [(VARIED[(turn // 7 + place) % len(VARIED)], own) for place in (0, 2, 4)]
+    found.append((SPECIAL[SPOILT[turn // 11 % len(SPOILT)]], own))
+    if domain is None:
+        found.append((DRIFT[turn % len(DRIFT)], "moved"))
+    found += [(SENSORS[(turn // 13 + place) % len(SENSORS)], "sensors") for place in (0, 2)]
+    found += [(OTHER[(turn // 17 + place) % len(OTHER)], "other") for place in (0, 2)]
+    if turn % 4 == 0:
+        found.append((SPECIAL[SILENT[turn // 19 % len(SILENT)]], own))
+    return found
 
 
 def reserve_specs() -> list[Spec]:
@@ -92,10 +120,8 @@ def reserve_specs() -> list[Spec]:
         return []
     found = []
     for name in sorted(path.stem for path in folder.glob("*.npz")):
-        _, y, domain = read(name)
-        tags = "many-class" if len(np.unique(y)) >= 20 else ""
-        for template in _templates(name):
-            drifted = domain is not None or template.drift
+        many = "many-class " if len(np.unique(read(name)[1])) >= 20 else ""
+        for template, kind in _templates(name):
             found.append(
                 spec(
                     name,
@@ -103,7 +129,7 @@ def reserve_specs() -> list[Spec]:
                     template.classifiers,
                     template.clusterings,
                     spoil=template.spoil,
-                    tags=f"{tags} drift" if drifted else tags,
+                    tags=f"{many}{kind}{'' if kind in ('ordinary', 'other') else ' drift'}",
                     source="stored",
                     split="reserve",
                     name=name,

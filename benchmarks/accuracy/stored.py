@@ -1,5 +1,7 @@
 """Data sets stored as .npz files: the reserve, kept apart until a method is frozen.
 
+`python -m benchmarks.accuracy.collect FOLDER` makes such a folder.
+
 Each file holds `X`, either (N, d) numbers or (N,) texts, `y` (N,) and perhaps
 `domain` (N,): 0 for what a classifier may be trained on, 1 for the target. The
 folder is named by BC3E_RESERVE.
@@ -8,6 +10,7 @@ folder is named by BC3E_RESERVE.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import numpy as np
 
 from bc3e.experiments.domains import (
     Domains,
+    FloatArray,
     IntArray,
     known_classes,
     labelled_rows,
@@ -48,9 +52,13 @@ def stored(
 
     `drift` is for sets without domains of their own: ``mix`` draws the class
     mix of the training set at random, ``feature`` trains below the median of
-    a feature and asks above.
+    a feature and asks above. ``sensors`` is for all tables: every feature of the
+    target gets another scale, another zero and some noise.
     """
     X, y, domain = read(name)
+    if drift == "sensors":
+        found = stored(rng, name=name, per_class=per_class, size=size)
+        return replace(found, target=_moved(found.target, rng))
     count = per_class * len(np.unique(y))
     if domain is None and drift == "feature":
         domain = _halves(X, y, rng)
@@ -62,6 +70,14 @@ def stored(
     late = late[np.isin(y[late], y[train])]
     target = late[pick(len(late), size, rng)]
     return known_classes(X[train], y[train], X[target], y[target])
+
+
+def _moved(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Features as sensors would give them that have aged."""
+    mean, spread = X.mean(axis=0), X.std(axis=0)
+    scale, zero = np.exp(0.3 * rng.standard_normal(len(mean))), 0.7 * rng.standard_normal(len(mean))
+    noise: FloatArray = 0.3 * rng.standard_normal(X.shape)
+    return mean + scale * (X - mean) + spread * (zero + noise)
 
 
 def _halves(X: Any, y: IntArray, rng: np.random.Generator) -> IntArray:

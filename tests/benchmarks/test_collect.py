@@ -1,0 +1,96 @@
+"""Data sets are read out of packages as they are, and stored as the reserve reads them."""
+
+from __future__ import annotations
+
+from zipfile import ZipFile
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks.accuracy import cases
+from benchmarks.accuracy.collect import FEWEST, SOURCES, Source, collect
+from benchmarks.accuracy.stored import read
+
+N = 400
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package with a table in every format."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(3, size=N)
+    size = kind + rng.standard_normal(N) / 4
+    size[5] = np.nan
+    table = pd.DataFrame(
+        {"id": [f"n{i}" for i in range(N)], "size": size, "colour": kind % 2, "year": range(N)}
+    )
+    table["colour"] = table["colour"].map({0: "red", 1: "blue"})
+    table["kind"] = np.array(["a", "b", "c"])[kind]
+    table.loc[:2, "kind"] = "rare"
+    table["said"] = [f"word{k} and  number {i // 2}" for i, k in enumerate(kind)]
+    keel = "@relation r\n@attribute size real\n@data\n"
+    keel += "".join(f"{'?' if np.isnan(s) else s}, {k}\n" for s, k in zip(size, kind, strict=True))
+    tab = table[["said", "kind"]]
+    tab = pd.concat([pd.DataFrame({"said": ["string", "meta"], "kind": ["discrete", "class"]}), tab])
+    table.to_parquet(tmp_path / "table.parquet")
+    with ZipFile(tmp_path / "made-1.0-py3-none-any.whl", "w") as archive:
+        archive.writestr("made/table.dat", keel)
+        archive.writestr("made/table.csv", table.to_csv(sep=";", index=False))
+        archive.writestr("made/texts.tab", tab.to_csv(sep="\t", index=False))
+        archive.write(tmp_path / "table.parquet", "made/table.parquet")
+    return {"made": tmp_path / "made-1.0-py3-none-any.whl"}
+
+
+def test_every_format_is_read(package, tmp_path, monkeypatch):
+    folder = tmp_path / "reserve"
+    features = {"target": "kind", "drop": ("said",), "later": ("year", 300)}
+    tab = {"sep": "\t", "skiprows": [1, 2]}
+    sources = [
+        Source("keel", "made", "made/table.dat"),
+        Source("csv", "made", "made/table.csv", reading={"sep": ";"}, **features),
+        Source("parquet", "made", "made/table.parquet", **features),
+        Source("texts", "made", "made/texts.tab", "kind", text="said", reading=tab),
+        Source("nothing", "made", "made/table.csv", "id", reading={"sep": ";"}),
+    ]
+    assert collect(package, folder, sources) == ["keel", "csv", "parquet", "texts"]
+    monkeypatch.setenv("BC3E_RESERVE", str(folder))
+    read.cache_clear()
+    X, y, domain = read("keel")
+    assert X.shape == (N, 1)
+    assert np.isfinite(X).all()
+    assert domain is None
+    for name in ("csv", "parquet"):
+        X, y, domain = read(name)
+        assert X.shape == (N - 3, 3)  # size, red, blue: no name, no year
+        assert domain.tolist() == [0] * 297 + [1] * 100
+        assert np.unique(y).tolist() == [0, 1, 2]
+    assert (X[:, 1] + X[:, 2] == 1).all()
+    texts, y, _ = read("texts")
+    assert len(texts) == len(set(texts)) >= FEWEST
+    assert all(
+        text == f"word{label} and number {text.split()[-1]}"
+        for text, label in zip(texts, y, strict=True)
+    )
+    read.cache_clear()
+
+
+def test_kinds_of_the_reserve(package, tmp_path, monkeypatch):
+    monkeypatch.setenv("BC3E_RESERVE", str(tmp_path / "reserve"))
+    collect(package, tmp_path / "reserve", [Source("keel", "made", "made/table.dat")])
+    read.cache_clear()
+    found = cases.specs("reserve")
+    assert len(found) >= 12
+    for kind in ("ordinary", "moved", "sensors", "other"):
+        assert len(cases.specs("reserve", tags=[kind])) >= 1
+    aged = cases.specs("reserve", tags=["sensors"])[0]
+    still = cases.domains(aged)
+    options = tuple((key, "" if key == "drift" else value) for key, value in aged.options)
+    as_it_was = cases.domains(type(aged)(**{**vars(aged), "options": options}))
+    assert np.array_equal(still.train, as_it_was.train)
+    assert np.array_equal(still.truth, as_it_was.truth)
+    assert not np.array_equal(still.target, as_it_was.target)
+    read.cache_clear()
+
+
+def test_sources_are_told_apart():
+    assert len({source.name for source in SOURCES}) == len(SOURCES) > 40
