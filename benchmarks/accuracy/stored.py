@@ -48,7 +48,7 @@ def read(name: str) -> tuple[Any, IntArray, IntArray | None]:
 def stored(
     rng: np.random.Generator, *, name: str, per_class: int, size: int, drift: str = ""
 ) -> Domains:
-    """A stored set with about `per_class` labels per class.
+    """A stored set with about `per_class` labels per class, at most half of its objects.
 
     `drift` is for sets without domains of their own: ``mix`` draws the class
     mix of the training set at random, ``feature`` trains below the median of
@@ -59,7 +59,7 @@ def stored(
     if drift == "sensors":
         found = stored(rng, name=name, per_class=per_class, size=size)
         return replace(found, target=_moved(found.target, rng))
-    count = per_class * len(np.unique(y))
+    count = min(per_class * len(np.unique(y)), len(y) // 2)
     if domain is None and drift == "feature":
         domain = _halves(X, y, rng)
     if domain is None:
