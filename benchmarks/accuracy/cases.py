@@ -26,7 +26,7 @@ from benchmarks.accuracy.reserve import reserve_specs
 from benchmarks.accuracy.specs import NEED_FILES, SOURCES, Spec
 from benchmarks.accuracy.tables import REPOSITORY, data_folder
 
-VERSION = "3"
+VERSION = "4"
 """Part of every cache key: raise it when a source or an ensemble is built differently."""
 
 

@@ -84,11 +84,12 @@ def _halves(X: Any, y: IntArray, rng: np.random.Generator) -> IntArray:
     """Which side of the median of a feature each object is on.
 
     Of the features in random order the one that first leaves every class on
-    both sides, else the one that leaves most.
+    both sides, else the one that leaves most. If no feature has enough objects
+    on either side, the sum of all features takes its place.
     """
-    sides = []
+    sides = [(-1, _above(X.sum(axis=1)))]
     for feature in rng.permutation(X.shape[1]):
-        above = (X[:, feature] > np.median(X[:, feature])).astype(np.int64)
+        above = _above(X[:, feature])
         if not 0.25 < above.mean() < 0.75:
             continue
         both = sum(np.ptp(above[y == code]) > 0 for code in np.unique(y))
@@ -96,3 +97,7 @@ def _halves(X: Any, y: IntArray, rng: np.random.Generator) -> IntArray:
             return above
         sides.append((both, above))
     return max(sides, key=lambda side: side[0])[1]
+
+
+def _above(values: FloatArray) -> IntArray:
+    return (values > np.median(values)).astype(np.int64)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from benchmarks.accuracy import cases
 from benchmarks.accuracy.collect import FEWEST, SOURCES, Source, collect
-from benchmarks.accuracy.stored import read
+from benchmarks.accuracy.stored import read, stored
 
 N = 400
 
@@ -89,6 +89,17 @@ def test_kinds_of_the_reserve(package, tmp_path, monkeypatch):
     assert np.array_equal(still.train, as_it_was.train)
     assert np.array_equal(still.truth, as_it_was.truth)
     assert not np.array_equal(still.target, as_it_was.target)
+    read.cache_clear()
+
+
+def test_rare_features_have_halves_too(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = (rng.random((N, 8)) < 0.1).astype(float)
+    np.savez(tmp_path / "rare.npz", X=X, y=np.arange(N) % 3)
+    monkeypatch.setenv("BC3E_RESERVE", str(tmp_path))
+    read.cache_clear()
+    found = stored(rng, name="rare", per_class=10, size=100, drift="feature")
+    assert found.train.sum(axis=1).max() <= np.median(X.sum(axis=1)) < found.target.sum(axis=1).min()
     read.cache_clear()
 
 
