@@ -137,6 +137,22 @@ def test_votes_of_the_unsure_and_votes_for_rare_classes_make_profiles_of_errors(
     assert not profiles_of_errors(Objects.of(two))
 
 
+def test_hard_votes_are_the_same_as_labels_and_as_shares() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.choice(8, 2000, p=UNEVEN)
+    table = opinions(rng, truth, 0.3)
+    shares = sure_of(table, 1.0, 8)
+    soft = sure_of(table, 0.9, 8)
+    for votes in (shares, [*shares[:2], table[:, 2]], table):
+        read = LabelTable.read(votes, None, classes=range(8))
+        assert usual_confidence(read, np.ones(2000)) is None
+        assert profiles_of_errors(Objects.of(read))  # nobody tells that drift has surprised him
+    for votes in ([soft[0], *shares[1:]], [soft[0], shares[1], table[:, 2]]):
+        read = LabelTable.read(votes, None, classes=range(8))
+        assert usual_confidence(read, np.ones(2000)) == 1.0
+        assert not profiles_of_errors(Objects.of(read))
+
+
 @pytest.mark.parametrize(
     ("shares", "confidence", "right", "more"),
     [
@@ -166,9 +182,7 @@ def test_usual_confidence_is_that_of_the_middle_one() -> None:
     assert usual_confidence(soft, np.array([3.0, 1.0])) == pytest.approx((0.875 + 0.6) / 2)
     assert usual_confidence(soft, np.array([0.0, 1.0])) == pytest.approx(0.8)
     mixed = LabelTable.read([sure, unsure, np.array([0, 1])], None)
-    assert usual_confidence(mixed, np.ones(2)) == pytest.approx(
-        (0.85 + 0.6) / 2
-    )  # no word of hard votes
+    assert usual_confidence(mixed, np.ones(2)) == pytest.approx(0.85)  # a hard vote is sure
     assert usual_confidence(LabelTable.read(np.array([[0, 1], [1, 1]]), None), np.ones(2)) is None
 
 

@@ -24,6 +24,7 @@ from benchmarks.accuracy.ensembles import ensemble
 from benchmarks.accuracy.registry import all_specs
 from benchmarks.accuracy.reserve import reserve_specs
 from benchmarks.accuracy.specs import NEED_FILES, SOURCES, Spec
+from benchmarks.accuracy.stored import checksum
 from benchmarks.accuracy.tables import REPOSITORY, data_folder
 
 VERSION = "4"
@@ -159,9 +160,10 @@ def prepare(wanted: Iterable[Spec], *, n_jobs: int = 2) -> None:
 
 
 def cached_file(spec: Spec) -> Path:
-    """Name, version and description make the key."""
+    """Name, version and description make the key, and the file of a stored set."""
     plain = spec.name.replace("/", "__").replace("%", "pc")
-    return cache_folder() / f"{plain}.v{VERSION}.{spec.fingerprint:08x}.npz"
+    key = spec.fingerprint ^ (checksum(spec.family) if spec.source == "stored" else 0)
+    return cache_folder() / f"{plain}.v{VERSION}.{key:08x}.npz"
 
 
 def _fill(spec: Spec) -> None:

@@ -50,8 +50,10 @@ class Source:
         Column of the texts, if these are all there is.
     later : (column, value), optional
         Objects from that value on are the target; the column itself is no feature.
+    distinct : bool
+        Whether equal rows are the same object, of which one is kept.
     reading : dict
-        Arguments of the reader.
+        Arguments of the reader of text with separators.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Source:
     drop: tuple[Any, ...] = ()
     text: str = ""
     later: tuple[Any, Any] | None = None
+    distinct: bool = False
     reading: dict[str, Any] = field(default_factory=dict)
 
 
@@ -112,7 +115,7 @@ SOURCES = [
     _common("skillcraft1/SkillCraft1_Dataset.csv", "skillcraft", "regression",
             target="LeagueIndex", drop=("GameID",), reading={"na_values": "?"}),
     _common("maternal_health_risk/Maternal Health Risk Data Set.csv", "maternal_risk", "regression"),
-    _modern("spotify_by_genre", "track_genre", "track_id artists album_name track_name"),
+    _modern("spotify_by_genre", "track_genre", "track_id artists album_name track_name", distinct=True),
     _modern("avocados", "region", "date", later=("year", 2017)),
     _modern("planets", "discovery_method", "planet_name host_name discovery_facility star_spec_type",
             later=("discovery_year", 2018)),
@@ -138,8 +141,11 @@ def read_table(content: bytes, path: str, reading: dict[str, Any]) -> pd.DataFra
 
 
 def encoded(table: pd.DataFrame) -> np.ndarray:
-    """Features as numbers: medians for what is missing, a column for every category."""
-    parts = []
+    """Features as numbers: medians for what is missing, a column for each of the frequent categories.
+
+    Names, of which most are different, dates and constants are left out.
+    """
+    parts = [np.empty((len(table), 0))]
     for _, column in table.items():
         if pd.api.types.is_datetime64_any_dtype(column):
             continue
@@ -147,11 +153,11 @@ def encoded(table: pd.DataFrame) -> np.ndarray:
             numbers = column.astype(np.float64).replace([np.inf, -np.inf], np.nan)
             parts.append(numbers.fillna(numbers.median()).to_numpy()[:, None])
             continue
-        words = column.astype(str).where(column.notna(), "missing")
+        words = column.astype(str).where(column.notna(), "(missing)")
         counts = words.value_counts()
         if len(counts) > len(words) / 2:  # names, not categories
             continue
-        words = words.where(words.isin(counts.index[:CATEGORIES]), "rare")
+        words = words.where(words.isin(counts.index[:CATEGORIES]), "(rare)")
         parts.append(pd.get_dummies(words).to_numpy(dtype=np.float64))
     found = np.hstack(parts)
     spread = np.ptp(found, axis=0)
@@ -162,7 +168,9 @@ def encoded(table: pd.DataFrame) -> np.ndarray:
 def arrays(table: pd.DataFrame, source: Source) -> dict[str, np.ndarray]:
     """What is stored of a table; empty if too little is left of it."""
     target = table.columns[-1] if source.target is None else source.target
-    table = table[table[target].notna()]
+    table = table.dropna(subset=[target, source.text] if source.text else [target])
+    if source.distinct:
+        table = table[~table.drop(columns=[target, *source.drop]).duplicated()]
     if source.text:
         words = table[source.text].astype(str).str.split().str.join(" ").str[:LONGEST]
         table = table.assign(**{source.text: words})[words.str.len() > 0].drop_duplicates(source.text)

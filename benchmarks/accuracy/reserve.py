@@ -120,8 +120,10 @@ def reserve_specs() -> list[Spec]:
         return []
     found = []
     for name in sorted(path.stem for path in folder.glob("*.npz")):
-        many = "many-class " if len(np.unique(read(name)[1])) >= 20 else ""
+        _, y, domain = read(name)
+        many = "many-class" if len(np.unique(y)) >= 20 else ""
         for template, kind in _templates(name):
+            drifted = "drift" if domain is not None or template.drift else ""
             found.append(
                 spec(
                     name,
@@ -129,7 +131,7 @@ def reserve_specs() -> list[Spec]:
                     template.classifiers,
                     template.clusterings,
                     spoil=template.spoil,
-                    tags=f"{many}{kind}{'' if kind in ('ordinary', 'other') else ' drift'}",
+                    tags=f"{kind} {many} {drifted}",
                     source="stored",
                     split="reserve",
                     name=name,

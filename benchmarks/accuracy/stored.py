@@ -10,6 +10,7 @@ folder is named by BC3E_RESERVE.
 from __future__ import annotations
 
 import os
+import zlib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,18 +29,27 @@ from bc3e.experiments.domains import (
 )
 
 
+def checksum(name: str) -> int:
+    """Of the file of a stored set: another folder may have another set of the same name."""
+    return zlib.crc32(_file(name).read_bytes())
+
+
 def reserve_folder() -> Path | None:
     folder = os.environ.get("BC3E_RESERVE")
     return Path(folder) if folder else None
 
 
-@cache
-def read(name: str) -> tuple[Any, IntArray, IntArray | None]:
-    """Features, classes and domains (if any) of a stored set."""
+def _file(name: str) -> Path:
     folder = reserve_folder()
     if folder is None:
         raise FileNotFoundError(f"{name}.npz: BC3E_RESERVE names no folder")
-    with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
+    return folder / f"{name}.npz"
+
+
+@cache
+def read(name: str) -> tuple[Any, IntArray, IntArray | None]:
+    """Features, classes and domains (if any) of a stored set."""
+    with np.load(_file(name), allow_pickle=False) as file:
         X, y = file["X"], file["y"]
         domain = file["domain"] if "domain" in file.files else None
     return (X.astype(object) if X.dtype.kind == "U" else X), y, domain
@@ -85,9 +95,10 @@ def _halves(X: Any, y: IntArray, rng: np.random.Generator) -> IntArray:
 
     Of the features in random order the one that first leaves every class on
     both sides, else the one that leaves most. If no feature has enough objects
-    on either side, the sum of all features takes its place.
+    on either side, a random mixture of all takes its place.
     """
-    sides = [(-1, _above(X.sum(axis=1)))]
+    mixture = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12) @ rng.standard_normal(X.shape[1])
+    sides = [(-1, _above(mixture))]
     for feature in rng.permutation(X.shape[1]):
         above = _above(X[:, feature])
         if not 0.25 < above.mean() < 0.75:

@@ -137,19 +137,22 @@ def agreement_rate(table: LabelTable, weights: FloatArray | None) -> float | Non
 
 
 def usual_confidence(table: LabelTable, weights: FloatArray) -> float | None:
-    """Mean share that a classifier gives to the class it chooses: the median of all that vote softly.
+    """Mean share that a classifier gives to the class it chooses, 1 of hard votes: the median of all.
 
-    None if all votes are hard: these do not tell.
+    None if all votes are hard, whether labels or shares of 0 and 1: these do not tell.
     """
-    found = []
+    found, told = [], False
     for column in table.votes:
         if isinstance(column, LabelColumn):
+            found.append(1.0)
             continue
         total, strongest = column.scores.sum(axis=1), column.scores.max(axis=1)
         voted = (total > 0) & (weights > 0)
         if voted.any():
-            found.append(float(np.average(strongest[voted] / total[voted], weights=weights[voted])))
-    return float(np.median(found)) if found else None
+            share = strongest[voted] / total[voted]
+            told |= bool(np.round(share.min(), DIGITS) < 1.0)
+            found.append(float(np.average(share, weights=weights[voted])))
+    return float(np.median(found)) if told else None
 
 
 def agreeing_pairs(table: LabelTable, weights: FloatArray | None) -> tuple[float, float]:

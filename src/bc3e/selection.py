@@ -6,10 +6,10 @@ mix what classifiers keep apart are no judge of them. Clusterings are judged one
 apart from each other: then by what they say together. Those heard count a quarter of a label in all:
 enough to settle what the votes leave nearly open, and only between two labels that equally many
 classifiers choose (:func:`bc3e.agreement.kept_labels`). If classifiers say themselves that they cannot
-tell the classes, or choose some much more often than others, clusters count no more:
-profiles of rare classes are made of errors. Else, to count more, clusters have to leave so
-little of what classifiers have in common that differences inside them are mostly noise; they never
-count more than that noise warrants. One label they may have with witnesses: a classifier is hidden, the
+tell the classes, or choose some much more often than others, clusters count no more, unless drift has
+surprised the classifiers: profiles of rare classes are made of errors. Else, to count more, clusters
+have to leave so little of what classifiers have in common that differences inside them are mostly noise;
+they never count more than that noise warrants. One label they may have with witnesses: a classifier is hidden, the
 others are refined with the clusterings, and each label that this changes is put
 to the hidden classifier: does it side with the new label or with the old one? The label is allowed if
 the new labels win this vote clearly, also among those that overturn a majority of the other
@@ -39,7 +39,7 @@ from bc3e.ballots import counted
 from bc3e.model.evidence import FloatArray
 from bc3e.model.rows import weighed_sum
 from bc3e.objects import Objects
-from bc3e.screening import Screening, screenings
+from bc3e.screening import NOTHING, Screening, screenings
 
 CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
 STEPS = (2.0, 1.75, 1.5, 1.25, 1.0)  # labels where clusters leave little: less than the votes, which
@@ -133,8 +133,9 @@ def profiles_of_errors(objects: Objects) -> bool:
     features cannot tell more. Where some classes are chosen far more often than others, votes for rare
     ones are mostly errors; profiles are those of classes, whatever their frequency, and draw
     more objects there. Drift is another matter: it makes votes wrong about classes and frequencies, and
-    classifiers that it has surprised agree far less often than they are sure. Hard votes do not tell how
-    sure they are. Two classes are never so unequal, and nobody is less than half sure of one of them.
+    classifiers that it has surprised agree far less often than they are sure. Where all votes are hard
+    nobody tells how sure he is, and only the frequencies are asked. Two classes are never so unequal,
+    and nobody is less than half sure of one of them.
     """
     table, weights = objects.table, objects.weights
     confidence, rate = usual_confidence(table, weights), agreement_rate(table, weights)
@@ -143,8 +144,8 @@ def profiles_of_errors(objects: Objects) -> bool:
             return False
         if confidence < SURE:
             return True
-    chosen = weighed_sum(weights, times_chosen(table))
-    even = chosen.sum() ** 2 / np.sum(chosen**2)  # so many equally frequent classes
+    chosen = weighed_sum(weights / objects.unit, times_chosen(table))
+    even = chosen.sum() ** 2 / max(np.sum(chosen**2), NOTHING)  # so many equally frequent classes
     return bool(even < EVEN * np.count_nonzero(counted(chosen)))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from benchmarks.accuracy import cases
 from benchmarks.accuracy.collect import FEWEST, SOURCES, Source, collect
+from benchmarks.accuracy.reserve import _templates
 from benchmarks.accuracy.stored import read, stored
 
 N = 400
@@ -82,6 +83,10 @@ def test_kinds_of_the_reserve(package, tmp_path, monkeypatch):
     assert len(found) >= 12
     for kind in ("ordinary", "moved", "sensors", "other"):
         assert len(cases.specs("reserve", tags=[kind])) >= 1
+    assert {spec.tags & {"moved", "sensors"} != set() for spec in found if "drift" in spec.tags} == {
+        True
+    }
+    before = cases.cached_file(found[0])
     aged = cases.specs("reserve", tags=["sensors"])[0]
     still = cases.domains(aged)
     options = tuple((key, "" if key == "drift" else value) for key, value in aged.options)
@@ -89,7 +94,16 @@ def test_kinds_of_the_reserve(package, tmp_path, monkeypatch):
     assert np.array_equal(still.train, as_it_was.train)
     assert np.array_equal(still.truth, as_it_was.truth)
     assert not np.array_equal(still.target, as_it_was.target)
-    read.cache_clear()
+    X, y, _ = read("keel")
+    np.savez(tmp_path / "reserve" / "keel.npz", X=X + 1, y=y, domain=np.arange(len(y)) % 2)
+    assert cases.cached_file(found[0]) != before  # another set of the same name
+    for cached in (read, _templates):
+        cached.cache_clear()
+    found = cases.specs("reserve")
+    assert all("drift" in spec.tags for spec in found)
+    assert {spec.tags & {"natural", "sensors", "other"} != set() for spec in found} == {True}
+    for cached in (read, _templates):
+        cached.cache_clear()
 
 
 def test_rare_features_have_halves_too(tmp_path, monkeypatch):
@@ -99,7 +113,8 @@ def test_rare_features_have_halves_too(tmp_path, monkeypatch):
     monkeypatch.setenv("BC3E_RESERVE", str(tmp_path))
     read.cache_clear()
     found = stored(rng, name="rare", per_class=10, size=100, drift="feature")
-    assert found.train.sum(axis=1).max() <= np.median(X.sum(axis=1)) < found.target.sum(axis=1).min()
+    assert len(found.target) == 100
+    assert {tuple(row) for row in found.train}.isdisjoint(tuple(row) for row in found.target)
     read.cache_clear()
 
 
