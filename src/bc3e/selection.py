@@ -9,8 +9,8 @@ classifiers choose (:func:`bc3e.agreement.kept_labels`). If classifiers say them
 tell the classes, or choose some much more often than others, clusters count no more, unless drift has
 surprised the classifiers: profiles of rare classes are made of errors. Else, to count more, clusters
 have to leave so little of what classifiers have in common that differences inside them are mostly noise;
-they never count more than that noise warrants. One label they may have with witnesses: a classifier is hidden, the
-others are refined with the clusterings, and each label that this changes is put
+they never count more than that noise warrants. One label they may have with witnesses: a classifier is
+hidden, the others are refined with the clusterings, and each label that this changes is put
 to the hidden classifier: does it side with the new label or with the old one? The label is allowed if
 the new labels win this vote clearly, also among those that overturn a majority of the other
 classifiers, and there whoever is left out of the count: one witness is none. Classifiers that share
