@@ -36,6 +36,7 @@ from bc3e.selection import (
     shared_weights,
     significant,
     support,
+    surprised,
     witnessed_total,
 )
 from tests.generation import planted_table
@@ -119,8 +120,8 @@ def test_votes_of_the_unsure_and_votes_for_rare_classes_make_profiles_of_errors(
         truth: Any, confidence: float, k: int = 8, weights: Any = None, right: float = 0.6
     ) -> bool:
         votes = sure_of(opinions(rng, truth, right), confidence, k)
-        table = LabelTable.read(votes, None)
-        return profiles_of_errors(Objects.of(table, weights))
+        objects = Objects.of(LabelTable.read(votes, None), weights)
+        return not surprised(objects) and profiles_of_errors(objects)
 
     assert errors(even, 0.49)
     assert not errors(even, 0.51)
@@ -131,7 +132,9 @@ def test_votes_of_the_unsure_and_votes_for_rare_classes_make_profiles_of_errors(
     assert not errors(even, 0.51, k=20)  # nobody chooses the others
     rare = np.where(uneven > 0, 1.0, 0.0)
     assert not errors(np.where(uneven > 0, 1 + even % 7, 0), 0.51, weights=rare)  # who weighs nothing
-    assert profiles_of_errors(Objects.of(LabelTable.read(opinions(rng, uneven, 0.3), None)))
+    hard = Objects.of(LabelTable.read(opinions(rng, uneven, 0.3), None))
+    assert profiles_of_errors(hard)
+    assert not surprised(hard)
     assert not profiles_of_errors(Objects.of(LabelTable.read(opinions(rng, even, 0.3), None)))
     two = LabelTable.read(sure_of((uneven > 2).astype(int)[:, None], 0.6, 2), None)
     assert not profiles_of_errors(Objects.of(two))
@@ -146,11 +149,12 @@ def test_hard_votes_are_the_same_as_labels_and_as_shares() -> None:
     for votes in (shares, [*shares[:2], table[:, 2]], table):
         read = LabelTable.read(votes, None, classes=range(8))
         assert usual_confidence(read, np.ones(2000)) is None
-        assert profiles_of_errors(Objects.of(read))  # nobody tells that drift has surprised him
+        assert profiles_of_errors(Objects.of(read))
+        assert not surprised(Objects.of(read))  # nobody tells that drift has surprised him
     for votes in ([soft[0], *shares[1:]], [soft[0], shares[1], table[:, 2]]):
         read = LabelTable.read(votes, None, classes=range(8))
         assert usual_confidence(read, np.ones(2000)) == 1.0
-        assert not profiles_of_errors(Objects.of(read))
+        assert surprised(Objects.of(read))
 
 
 @pytest.mark.parametrize(
@@ -173,6 +177,28 @@ def test_profiles_of_errors_get_no_more_than_what_is_nearly_open(
     model = bc3e.BC3E(random_state=0).fit(sure_of(table, confidence, 8), clusters)
     total = float(model.evidence_weights_.sum())
     assert total >= 2.0 if more else total == pytest.approx(selection.CAUTIOUS)
+
+
+def test_of_two_that_disagree_the_better_one_is_not_outvoted_by_clusters() -> None:
+    """A bad classifier beside a good one looks like two that drift has surprised."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(5, 2000, p=[0.6, 0.1, 0.1, 0.1, 0.1])
+    good = np.where((truth == 0) | (rng.random(2000) < 0.5), truth, 0)
+    bad = np.where(truth == 0, 3, rng.integers(5, size=2000))  # takes a whole class for another
+    votes = [np.eye(5)[good], *sure_of(bad[:, None], 0.99, 5)]
+    seen = np.where(rng.random(2000) < 0.3, rng.integers(5, size=2000), truth)
+    clusters = np.stack([seen * 3 + rng.integers(3, size=2000) for _ in range(4)], axis=1)
+    assert surprised(Objects.of(LabelTable.read(votes, None)))
+    model = bc3e.BC3E(random_state=0).fit(votes, clusters)
+    assert model.evidence_weights_.sum() == 0.0
+    assert np.mean(np.asarray(model.labels_) == truth) > 0.8
+    trusting = bc3e.BC3E(random_state=0, evidence_weight=0.25).fit(votes, clusters)
+    assert np.mean(np.asarray(trusting.labels_) == truth) < 0.4  # what trust would have cost
+    third = np.where(rng.random(2000) < 0.9, good, rng.integers(5, size=2000))  # tells who is right
+    for weight in ("auto", 0.25):
+        model = bc3e.BC3E(random_state=0, evidence_weight=weight)
+        model.fit([*votes, np.eye(5)[third]], clusters)
+        assert np.mean(np.asarray(model.labels_) == truth) > 0.75
 
 
 def test_usual_confidence_is_that_of_the_middle_one() -> None:

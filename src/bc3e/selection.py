@@ -7,7 +7,8 @@ apart from each other: then by what they say together. Those heard count a quart
 enough to settle what the votes leave nearly open, and only between two labels that equally many
 classifiers choose (:func:`bc3e.agreement.kept_labels`). If classifiers say themselves that they cannot
 tell the classes, or choose some much more often than others, clusters count no more, unless drift has
-surprised the classifiers: profiles of rare classes are made of errors. Else, to count more, clusters
+surprised the classifiers: profiles of rare classes are made of errors. Of two classifiers that
+disagree so much one may be good, and clusters count nothing. Else, to count more, clusters
 have to leave so little of what classifiers have in common that differences inside them are mostly noise;
 they never count more than that noise warrants. One label they may have with witnesses: a classifier is
 hidden, the others are refined with the clusterings, and each label that this changes is put
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from bc3e.agreement import (
+    COMPANY,
     agreement_rate,
     independent_witnesses,
     leading_class,
@@ -111,10 +113,12 @@ def choose_total(
         return CAUTIOUS
     apart = seen.apart(ALIKE, REST)
     found = together if apart else each
-    if not found.leaves(UNEXPLAINED):
+    surprise = surprised(objects)
+    torn = surprise and len(objects.table.votes) < COMPANY  # by drift, or is one of the two just bad?
+    if torn or not found.leaves(UNEXPLAINED):
         silent = (winners(objects.table) < 0).all(axis=1) & (objects.weights > 0)
         return CAUTIOUS if silent.any() else 0.0  # who has no vote has nothing but clusters
-    if profiles_of_errors(objects):
+    if not surprise and profiles_of_errors(objects):
         return CAUTIOUS
     votes = found.votes if vote_weight is None else vote_weight
     total = unwitnessed_total(found, votes, seen.different if apart else 0)
@@ -126,24 +130,31 @@ def choose_total(
     return max(total, witnessed_total(objects, refine, asked)) if asked else total
 
 
+def surprised(objects: Objects) -> bool:
+    """Whether classifiers agree far less often than they are sure, as drift makes them.
+
+    Where all votes are hard nobody tells how sure he is.
+    """
+    table, weights = objects.table, objects.weights
+    confidence, rate = usual_confidence(table, weights), agreement_rate(table, weights)
+    return confidence is not None and rate is not None and rate < SURPRISE * confidence
+
+
 def profiles_of_errors(objects: Objects) -> bool:
     """Whether votes make profiles of errors: of classes that they cannot tell, or that are rare.
 
     Where features do not tell the classes, trained classifiers know it, and clusters of the same
     features cannot tell more. Where some classes are chosen far more often than others, votes for rare
     ones are mostly errors; profiles are those of classes, whatever their frequency, and draw
-    more objects there. Drift is another matter: it makes votes wrong about classes and frequencies, and
-    classifiers that it has surprised agree far less often than they are sure. Where all votes are hard
-    nobody tells how sure he is, and only the frequencies are asked. Two classes are never so unequal,
-    and nobody is less than half sure of one of them.
+    more objects there. Drift is another matter: it makes votes wrong about classes and frequencies, so
+    classifiers that it has :func:`surprised` are not to be asked. Where all votes are hard
+    only the frequencies are. Two classes are never so unequal, and nobody is less than half sure of one
+    of them.
     """
     table, weights = objects.table, objects.weights
-    confidence, rate = usual_confidence(table, weights), agreement_rate(table, weights)
-    if confidence is not None and rate is not None:
-        if rate < SURPRISE * confidence:
-            return False
-        if confidence < SURE:
-            return True
+    confidence = usual_confidence(table, weights)
+    if confidence is not None and confidence < SURE:
+        return True
     chosen = weighed_sum(weights / objects.unit, times_chosen(table))
     even = chosen.sum() ** 2 / max(np.sum(chosen**2), NOTHING)  # so many equally frequent classes
     return bool(even < EVEN * np.count_nonzero(counted(chosen)))
