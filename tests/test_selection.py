@@ -192,8 +192,13 @@ def test_of_two_that_disagree_the_better_one_is_not_outvoted_by_clusters() -> No
     model = bc3e.BC3E(random_state=0).fit(votes, clusters)
     assert model.evidence_weights_.sum() == 0.0
     assert np.mean(np.asarray(model.labels_) == truth) > 0.8
-    trusting = bc3e.BC3E(random_state=0, evidence_weight=0.25).fit(votes, clusters)
+    trusting = bc3e.BC3E(random_state=0, evidence_weight=0.25).fit(votes, clusters)  # one label in all
     assert np.mean(np.asarray(trusting.labels_) == truth) < 0.4  # what trust would have cost
+    for stray in (0, 5):  # who hardly votes is no third one
+        idle = np.full((2000, 5), np.nan)
+        idle[:stray] = np.eye(5)[good[:stray]]
+        model = bc3e.BC3E(random_state=0).fit([*votes, idle], clusters)
+        assert np.mean(np.asarray(model.labels_) == truth) > 0.8
     third = np.where(rng.random(2000) < 0.9, good, rng.integers(5, size=2000))  # tells who is right
     for weight in ("auto", 0.25):
         model = bc3e.BC3E(random_state=0, evidence_weight=weight)

@@ -27,7 +27,7 @@ def summed(places: NDArray[Any], weights: FloatArray, size: int) -> FloatArray:
 
 
 def counted(total: FloatArray) -> NDArray[np.bool_]:
-    """Classes that more than a trace of all votes is for: a stray vote makes no further class, (k,)."""
+    """Classes, or classifiers, that more than a trace of all votes is for: a stray one makes none."""
     found: NDArray[np.bool_] = total > TRACE * total.sum() / len(total)
     return found
 

@@ -1,22 +1,22 @@
 """How much the clusterings may say, decided without a label.
 
 Only clusterings that predict the votes significantly are heard, and only if their clusters explain
-half of what the classifiers have in common (:mod:`bc3e.screening`): clusters that
-mix what classifiers keep apart are no judge of them. Clusterings are judged one by one, unless they err
-apart from each other: then by what they say together. Those heard count a quarter of a label in all:
-enough to settle what the votes leave nearly open, and only between two labels that equally many
-classifiers choose (:func:`bc3e.agreement.kept_labels`). If classifiers say themselves that they cannot
-tell the classes, or choose some much more often than others, clusters count no more, unless drift has
-surprised the classifiers: profiles of rare classes are made of errors. Of two classifiers that
-disagree so much one may be good, and clusters count nothing. Else, to count more, clusters
-have to leave so little of what classifiers have in common that differences inside them are mostly noise;
-they never count more than that noise warrants. One label they may have with witnesses: a classifier is
-hidden, the others are refined with the clusterings, and each label that this changes is put
-to the hidden classifier: does it side with the new label or with the old one? The label is allowed if
-the new labels win this vote clearly, also among those that overturn a majority of the other
-classifiers, and there whoever is left out of the count: one witness is none. Classifiers that share
-errors side with the old label too often, so the rule errs on the side of leaving the votes alone.
-A single classifier has nobody to be compared with: its clusterings count the quarter.
+half of what the classifiers have in common (:mod:`bc3e.screening`): clusters that mix what classifiers
+keep apart are no judge of them. Clusterings are judged one by one, unless they err apart from each
+other: then by what they say together. Those heard count a quarter of a label in all: enough to settle
+what the votes leave nearly open, and only between two labels that equally many classifiers choose
+(:func:`bc3e.agreement.kept_labels`). If classifiers say themselves that they cannot tell the classes,
+or choose some much more often than others, clusters count no more, unless drift has surprised the
+classifiers: profiles of rare classes are made of errors. Where there are only two and they agree so
+little, one of them may just be bad, and clusters count nothing. Else, to count more, clusters have to
+leave so little of what classifiers have in common that differences inside them are mostly noise; they
+never count more than that noise warrants. One label they may have with witnesses: a classifier is
+hidden, the others are refined with the clusterings, and each label that this changes is put to the
+hidden classifier: does it side with the new label or with the old one? The label is allowed if the new
+labels win this vote clearly, also among those that overturn a majority of the other classifiers, and
+there whoever is left out of the count: one witness is none. Classifiers that share errors side with
+the old label too often, so the rule errs on the side of leaving the votes alone. A single classifier
+has nobody to be compared with: its clusterings count the quarter.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def choose_total(
     apart = seen.apart(ALIKE, REST)
     found = together if apart else each
     surprise = surprised(objects)
-    torn = surprise and len(objects.table.votes) < COMPANY  # by drift, or is one of the two just bad?
+    torn = surprise and voting(objects) < COMPANY  # by drift, or is one of the two just bad?
     if torn or not found.leaves(UNEXPLAINED):
         silent = (winners(objects.table) < 0).all(axis=1) & (objects.weights > 0)
         return CAUTIOUS if silent.any() else 0.0  # who has no vote has nothing but clusters
@@ -128,6 +128,12 @@ def choose_total(
         if total < WITNESSED and (each.warrants(weight, votes) or together.warrants(weight, votes))
     ]
     return max(total, witnessed_total(objects, refine, asked)) if asked else total
+
+
+def voting(objects: Objects) -> int:
+    """Classifiers that more than a trace of the votes is from."""
+    cast = weighed_sum(objects.weights / objects.unit, (winners(objects.table) >= 0).astype(np.float64))
+    return int(np.count_nonzero(counted(cast)))
 
 
 def surprised(objects: Objects) -> bool:
@@ -147,9 +153,9 @@ def profiles_of_errors(objects: Objects) -> bool:
     features cannot tell more. Where some classes are chosen far more often than others, votes for rare
     ones are mostly errors; profiles are those of classes, whatever their frequency, and draw
     more objects there. Drift is another matter: it makes votes wrong about classes and frequencies, so
-    classifiers that it has :func:`surprised` are not to be asked. Where all votes are hard
-    only the frequencies are. Two classes are never so unequal, and nobody is less than half sure of one
-    of them.
+    this is for classifiers that it has not :func:`surprised`. Where all votes are hard
+    only the frequencies are asked. Two classes are never so unequal, and nobody is less than half sure
+    of one of them.
     """
     table, weights = objects.table, objects.weights
     confidence = usual_confidence(table, weights)
