@@ -100,16 +100,16 @@ def test_two_classes_ask_for_more_than_many() -> None:
     for k, most in ((2, 0.125), (3, 1 / 6), (4, 0.25), (5, 0.3)):
         for total in (2.0, 1.5, 1.0):  # the more they leave, the less they count
             assert unwitnessed_total(leaving(most / total - 0.001, k), 3.0) == total
-        assert unwitnessed_total(leaving(most + 0.001, k), 3.0) == selection.CAUTIOUS
+        assert unwitnessed_total(leaving(most + 0.001, k), 3.0) == 0.0
     for left in (0.01, 0.0, -0.1):  # by chance it is estimated below 0
-        assert unwitnessed_total(leaving(left, 1), 3.0) == selection.CAUTIOUS
+        assert unwitnessed_total(leaving(left, 1), 3.0) == 0.0
 
 
 def test_two_classes_ask_that_no_classifier_is_a_stranger_to_another() -> None:
     for accord in (-5.0, 0.0, 2.9):
-        assert unwitnessed_total(leaving(0.01, 2, accord), 3.0) == selection.CAUTIOUS
+        assert unwitnessed_total(leaving(0.01, 2, accord), 3.0) == 0.0
         assert unwitnessed_total(leaving(0.01, 3, accord), 3.0) == 2.0
-    assert unwitnessed_total(leaving(0.05, 2, worst=0.13), 3.0) == selection.CAUTIOUS
+    assert unwitnessed_total(leaving(0.05, 2, worst=0.13), 3.0) == 0.0
     assert unwitnessed_total(leaving(0.05, 3, worst=0.5), 3.0) == 2.0
 
 
@@ -141,7 +141,7 @@ def test_two_classifiers_that_err_alike_inside_clusters_are_found() -> None:
     votes[errs, :2] = 1 - classes[errs, None]
     found = measured(votes, classes[:, None], 2)
     assert found.worst > 0.3 > 2 * found.means[0] / found.means[1] / 3
-    assert unwitnessed_total(found, 3.0) == selection.CAUTIOUS
+    assert unwitnessed_total(found, 3.0) == 0.0
 
 
 def test_two_lines_through_a_ring_are_not_taken_for_knowledge() -> None:
@@ -222,7 +222,7 @@ def test_little_noise_warrants_little() -> None:
     assert not found.warrants(1.41, 3.0)
     assert unwitnessed_total(found, 3.0) == 1.25
     uncertain = Screening(found.means, np.diag([0.01, 0.0, 0.0]), 3.0, 10, 10.0, 0.1)
-    assert unwitnessed_total(uncertain, 3.0) == selection.CAUTIOUS
+    assert unwitnessed_total(uncertain, 3.0) == 0.0
 
 
 def test_nothing_to_compare() -> None:

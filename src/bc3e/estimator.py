@@ -59,19 +59,20 @@ class BC3E(Reported, ConsensusEstimator):
     vote_calibration : {"agreement", None}
         Make the votes as confident as any two classifiers agree, an estimate of
         how often they are right, and answer with a mean of the votes as given and
-        the refined shares; up to a quarter of a label, as confident as the votes and
-        with what the clusters say alone. Where the clusterings count more than a quarter of a
-        label, or their weight is given, each classifier is weighed by its
+        the refined shares; where nothing supports more than 0.25 labels, as confident as the
+        votes and with what the clusters say alone. Where the clusterings count more, or their
+        weight is given, each classifier is weighed by its
         agreement with the others.
         None takes the votes as they are and answers softmax(E[y]).
     evidence_weight : "auto", float or (r2,) array
         How much a label of each clustering counts. "auto" ignores clusterings that do not predict
         the votes significantly, or that mix what classifiers keep apart, or stand beside only two
-        that agree far less often than they are sure, and lets the others share 0.25 labels in
-        all, which (unless `vote_calibration` is None) decide only between labels that equally
-        many classifiers choose; or as many labels as clusters are worth, up to 2, if they explain
-        what classifiers have in common (up to one each, if they err apart from each other); or 1
-        if hidden classifiers support that (:mod:`bc3e.selection`).
+        that agree far less often than they are sure, and lets the others share 0.25 labels in all,
+        over the number of classifiers, which (unless `vote_calibration` is None) decide only
+        between labels that equally many classifiers choose; or as many labels as clusters are
+        worth, up to 2, if they explain what classifiers have in common (up to one each, if they
+        err apart from each other); or 1 if hidden classifiers support that
+        (:mod:`bc3e.selection`).
     profile_prior : "marginal", float or None
         Prior of the cluster profiles: a Dirichlet around the cluster
         frequencies whose strength is learned per clustering ("marginal"),

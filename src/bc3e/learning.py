@@ -27,7 +27,14 @@ from bc3e.model.schedule import PASSING, ROUGHLY, SETTLED, Fit, Progress
 from bc3e.model.shrinkage import prior_counts
 from bc3e.objects import Objects
 from bc3e.progress import FitProgress
-from bc3e.selection import CAUTIOUS, UNOPPOSED, choose_total, shared_weights, significant
+from bc3e.selection import (
+    CAUTIOUS,
+    UNOPPOSED,
+    cautious_total,
+    choose_total,
+    shared_weights,
+    significant,
+)
 from bc3e.settings import given_weights, mean_rule, random_source, variance_rule
 
 
@@ -132,7 +139,7 @@ class Learner:
             study = self.study(objects, weighed=total > CAUTIOUS)
             if calibrated and study.voted and total > CAUTIOUS and not study.heard.any():
                 del study  # as large as the one that follows
-                study, total = self.study(objects, weighed=False), CAUTIOUS  # heard only so: so be it
+                study, total = self.study(objects, weighed=False), cautious_total(table)  # heard only so
             heard = study.heard
             if not study.voted:  # nothing to be significant about: all clusterings share
                 heard, total = np.ones_like(heard), UNOPPOSED
@@ -213,9 +220,9 @@ class Learner:
         """Evidence of all clusterings together, by what they explain and by hidden classifiers."""
         here = Learner(self.settings)  # wherever the objects are, their sample is on this machine
 
-        def refine(others: Objects) -> Callable[[float], NDArray[np.intp]]:
+        def refine(others: Objects, total: float) -> NDArray[np.intp]:
             study = here.study(others, weighed=True)
-            return lambda total: here._trial(study, shared_weights(total, study.heard))
+            return here._trial(study, shared_weights(total, study.heard))
 
         def hear(asked: Objects) -> NDArray[np.bool_]:
             return here.study(asked, weighed=False).heard

@@ -3,25 +3,26 @@
 Only clusterings that predict the votes significantly are heard, and only if their clusters explain
 half of what the classifiers have in common (:mod:`bc3e.screening`): clusters that mix what classifiers
 keep apart are no judge of them. Clusterings are judged one by one, unless they err apart from each
-other: then by what they say together. Those heard count a quarter of a label in all: enough to settle
-what the votes leave nearly open, and only between two labels that equally many classifiers choose
+other: then by what they say together. Those heard count a quarter of a label in all beside a single
+classifier, and beside several a quarter over their number: enough to settle what the votes leave nearly
+open, and only between two labels that equally many classifiers choose
 (:func:`bc3e.agreement.kept_labels`). If classifiers say themselves that they cannot tell the classes,
 or choose some much more often than others, clusters count no more, unless drift has surprised the
 classifiers: profiles of rare classes are made of errors. Where there are only two and they agree so
 little, one of them may just be bad, and clusters count nothing. Else, to count more, clusters have to
 leave so little of what classifiers have in common that differences inside them are mostly noise; they
 never count more than that noise warrants. One label they may have with witnesses: a classifier is
-hidden, the others are refined with the clusterings, and each label that this changes is put to the
-hidden classifier: does it side with the new label or with the old one? The label is allowed if the new
-labels win this vote clearly, also among those that overturn a majority of the other classifiers, and
-there whoever is left out of the count: one witness is none. Classifiers that share errors side with
-the old label too often, so the rule errs on the side of leaving the votes alone. A single classifier
-has nobody to be compared with: its clusterings count the quarter.
+hidden, the others are refined with clusterings that count two, and each label that this changes is put
+to the hidden classifier: does it side with the new label or with the old one? One label is allowed if
+the new labels win this vote clearly, also among those that overturn a majority of the other
+classifiers, and there whoever is left out of the count: one witness is none. Classifiers that share
+errors side with the old label too often, so the rule errs on the side of leaving the votes alone. A
+single classifier has nobody to be compared with: its clusterings count the quarter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,16 +39,18 @@ from bc3e.agreement import (
     winners,
 )
 from bc3e.ballots import counted
+from bc3e.labels import LabelTable
 from bc3e.model.evidence import FloatArray
 from bc3e.model.rows import weighed_sum
 from bc3e.objects import Objects
 from bc3e.screening import NOTHING, Screening, screenings
 
-CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, where nothing supports more
+CAUTIOUS = 0.25  # evidence of all clusterings together, in labels, beside a single classifier, where
+# nothing supports more; beside several it is divided by their number, as a vote of each is
 STEPS = (2.0, 1.75, 1.5, 1.25, 1.0)  # labels where clusters leave little: less than the votes, which
 # count three, unless clusterings err apart from each other: then one label each
-WITNESSED = 1.0  # labels where witnesses support that or more
-ASKED = (2.0, 1.0)  # what they are asked about, one after the other
+WITNESSED = 1.0  # labels where witnesses support what more labels change
+ASKED = 2.0  # labels whose changes they are asked about
 UNOPPOSED = 3.0  # where nobody votes
 SAMPLE = 10_000  # objects that the choice looks at
 LEAD = 0.1  # how far the new labels must be ahead, as a share of the votes of the witnesses
@@ -64,7 +67,7 @@ EVEN = 0.5  # share of the classes that as many equally frequent ones would be, 
 SURPRISE = 0.55  # of what they are sure of, what classifiers agree on that drift has surprised
 
 
-Refine = Callable[[Objects], Callable[[float], NDArray[np.intp]]]
+Refine = Callable[[Objects, float], NDArray[np.intp]]
 
 
 def significant(count: int) -> float:
@@ -89,14 +92,14 @@ def choose_total(
     seed: int,
     vote_weight: float | None = None,
 ) -> float:
-    """Evidence that the clusterings get together, in labels: 0, 0.25, or more if there is reason to.
+    """Evidence that the clusterings get together, in labels: 0, a little, or more if there is reason to.
 
     Parameters
     ----------
     objects : Objects
         With votes and clusterings.
     refine : callable
-        For objects: what, for a total of evidence, gives their refined labels.
+        Refined labels of objects, at a total of evidence.
     hear : callable
         For objects: which clusterings are heard.
     seed : int
@@ -104,30 +107,33 @@ def choose_total(
     vote_weight : float, optional
         Labels that all votes of an object count; by default each vote counts one.
     """
+    little = cautious_total(objects.table)
     if len(objects.table.votes) < 2:  # nobody to compare with
-        return CAUTIOUS
+        return little
     objects = objects.sample(SAMPLE, seed)
     seen = screenings(objects, hear(objects))
     each, together = seen.each, seen.together
     if each is None or together is None:
-        return CAUTIOUS
+        return little
     apart = seen.apart(ALIKE, REST)
     found = together if apart else each
     surprise = surprised(objects)
     torn = surprise and voting(objects) < COMPANY  # by drift, or is one of the two just bad?
     if torn or not found.leaves(UNEXPLAINED):
         silent = (winners(objects.table) < 0).all(axis=1) & (objects.weights > 0)
-        return CAUTIOUS if silent.any() else 0.0  # who has no vote has nothing but clusters
+        return little if silent.any() else 0.0  # who has no vote has nothing but clusters
     if not surprise and profiles_of_errors(objects):
-        return CAUTIOUS
+        return little
     votes = found.votes if vote_weight is None else vote_weight
     total = unwitnessed_total(found, votes, seen.different if apart else 0)
-    asked = [
-        weight
-        for weight in ASKED
-        if total < WITNESSED and (each.warrants(weight, votes) or together.warrants(weight, votes))
-    ]
-    return max(total, witnessed_total(objects, refine, asked)) if asked else total
+    if total < WITNESSED and (each.warrants(ASKED, votes) or together.warrants(ASKED, votes)):
+        total = witnessed_total(objects, refine)
+    return max(total, little)
+
+
+def cautious_total(table: LabelTable) -> float:
+    """Evidence of the clusterings where nothing supports more: little beside one classifier's vote."""
+    return CAUTIOUS / max(len(table.votes), 1)
 
 
 def voting(objects: Objects) -> int:
@@ -167,7 +173,7 @@ def profiles_of_errors(objects: Objects) -> bool:
 
 
 def unwitnessed_total(found: Screening, vote_weight: float, apart: int = 0) -> float:
-    """Evidence that needs no witness, as clusters leave little but noise; 0.25 if they leave more.
+    """Evidence that needs no witness, as clusters leave little but noise; 0 if they leave more.
 
     They count as many labels as they are worth, from 1 to 2, and the more the less they leave: two if
     that is half of what they may leave to count one. Several clusterings that err `apart` from each
@@ -175,14 +181,14 @@ def unwitnessed_total(found: Screening, vote_weight: float, apart: int = 0) -> f
     """
     left = may_be_left(found)
     if left <= 0.0 or not found.leaves(left, ERRORS):
-        return CAUTIOUS
+        return 0.0
     for each in range(apart, int(STEPS[0]), -1):
         if found.warrants(each, vote_weight, ERRORS):
             return float(each)
     for total in STEPS:
         if found.leaves(left / total, ERRORS) and found.warrants(total, vote_weight, ERRORS):
             return total
-    return CAUTIOUS
+    return 0.0
 
 
 def may_be_left(found: Screening) -> float:
@@ -201,11 +207,9 @@ def may_be_left(found: Screening) -> float:
     return WITH_TWO if known else 0.0
 
 
-def witnessed_total(objects: Objects, refine: Refine, totals: Sequence[float]) -> float:
-    """One label, if hidden classifiers support one of some totals; else 0."""
-    witnesses = Witnesses(objects, refine)
-    supported = any(support(witnesses.sides(total)) > 0.0 for total in totals)
-    return WITNESSED if supported else 0.0
+def witnessed_total(objects: Objects, refine: Refine) -> float:
+    """One label, if hidden classifiers support what two labels change; else 0."""
+    return WITNESSED if support(Witnesses(objects, refine).sides()) > 0.0 else 0.0
 
 
 class Witnesses:
@@ -216,24 +220,20 @@ class Witnesses:
         self.mass = objects.weights / objects.unit
         self.chosen = winners(objects.table)
         self.hidden = independent_witnesses(self.chosen, objects.counts)
-        self.others: dict[int, tuple[Objects, Callable[[float], NDArray[np.intp]]]] = {}
 
-    def sides(self, total: float) -> FloatArray:
-        """Votes of each for new and for old labels at a total of evidence; see :func:`support`."""
+    def sides(self) -> FloatArray:
+        """Votes of each for new and for old labels; see :func:`support`."""
         sides = np.zeros((len(self.hidden), 2, 2))
         for place, hidden in enumerate(self.hidden):
             new, old = sides[:, :, 0].sum(axis=0)  # where a majority is overturned
             if hidden == self.hidden[-1] and new <= old:
                 break  # its word cannot help: there all the others must lead
-            sides[place] = self._sides_of(hidden, total)
+            sides[place] = self._sides_of(hidden)
         return sides
 
-    def _sides_of(self, hidden: int, total: float) -> FloatArray:
-        if hidden not in self.others:
-            without = self.objects.without_vote(hidden)
-            self.others[hidden] = without, self.refine(without)
-        others, refined = self.others[hidden]
-        before, after = leading_class(others.table.soft_vote()), refined(total)
+    def _sides_of(self, hidden: int) -> FloatArray:
+        others = self.objects.without_vote(hidden)
+        before, after = leading_class(others.table.soft_vote()), self.refine(others, ASKED)
         against = outvoted(times_chosen(others.table), before, after)
         return _sides(
             others.expand(before), others.expand(after), others.expand(against),

@@ -27,7 +27,7 @@ def test_clusters_alone_are_read_from_the_posterior(
     votes, clusters, _ = planted_table(4, n=400, r2=1)
     clusters[:20] = -1
     model = guarded(monkeypatch).set_params(posterior=posterior).fit(votes, clusters)
-    assert model.evidence_weights_[0] == selection.CAUTIOUS
+    assert model.evidence_weights_[0] == selection.CAUTIOUS / votes.shape[1]
     frequencies = np.bincount(votes.ravel(), minlength=3) / votes.size
     state, rows = model._state, model._answer.inverse
     refined = softmax(state.mean)

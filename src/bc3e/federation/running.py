@@ -80,7 +80,7 @@ def fit(
         What all clusterings together count, in labels, where `model.evidence_weight` is "auto".
         A fit in one place finds it out by comparing classifiers object by object and hiding them one
         by one, which sums over sites would not survive; the sites agree on a number instead. The
-        default is a quarter of a label.
+        default is a quarter of a label, as for a single classifier in one place.
     classifier_weights : mapping from column names to numbers, optional
         What a vote of each classifier counts, 1 by default. A fit in one place finds it out by
         comparing classifiers, which sites may not.
