@@ -127,7 +127,7 @@ def choose_total(
     votes = found.votes if vote_weight is None else vote_weight
     total = unwitnessed_total(found, votes, seen.different if apart else 0)
     if total < WITNESSED and (each.warrants(ASKED, votes) or together.warrants(ASKED, votes)):
-        total = witnessed_total(objects, refine)
+        total = max(total, witnessed_total(objects, refine))
     return max(total, little)
 
 
