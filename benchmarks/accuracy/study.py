@@ -1,7 +1,7 @@
 """What labels could choose at best, and what each part of the default is worth.
 
     python -m benchmarks.accuracy.study ceiling --split all
-    python -m benchmarks.accuracy.study parts --split development reserve --every 2 --out parts.md
+    python -m benchmarks.accuracy.study parts --split development reserve --every 4 --out parts.md
 
 `ceiling` fits every case at fixed settings and then takes the best of them per
 case by the true labels: a bound, not a method. `parts` changes one constant or
